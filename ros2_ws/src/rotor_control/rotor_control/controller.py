@@ -176,6 +176,11 @@ class Controller:
         self.singles = PlanRegistry(model).singles
         self.single_laws = [_single_law(scenario, name) for name in self.singles]
         self._single_rows = [model.index(name) for name in self.singles]
+        self._members = [
+            [k for k, team in enumerate(self.singles.values()) if team == i]
+            for i in range(len(self.teams))
+        ]
+        """Numbers of the singles of every team."""
         control = scenario.controller
         self._counterpart = control.type if isinstance(control, Counterpart) else ""
         """Until it has been said who flies single vehicles."""
@@ -255,7 +260,7 @@ class Controller:
 
     def _is_apart(self, i: int) -> bool:
         """True if all vehicles of team i fly alone."""
-        own = [k for k, team in enumerate(self.singles.values()) if team == i]
+        own = self._members[i]
         return bool(own) and all(self._alone[k] is not None for k in own)
 
     def follow(self, i: int, plan: Plan, t: float) -> None:

@@ -152,7 +152,7 @@ class Engine(EngineState):
     @property
     def time(self) -> float:
         """Time of the state, s."""
-        return float(self.world.scalars[memory.TIME])
+        return self.world.scalars.item(memory.TIME)
 
     def set_state(
         self,

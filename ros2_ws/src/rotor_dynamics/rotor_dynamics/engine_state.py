@@ -123,6 +123,17 @@ class EngineState:
                 out[k] = part / max(float(np.linalg.norm(part)), np.finfo(float).tiny)
         return out
 
+    def show_cables(self, from_b: np.ndarray, out: np.ndarray) -> None:
+        """Write tension, length, distance and direction of all cables into ``out``, (n_cables, 6).
+
+        The direction is that in which a cable leaves its end a, or its end b where ``from_b``, (n_cables,) bool.
+        """
+        out[:, 0], out[:, 1], out[:, 2] = self.tensions, self.lengths, self.distances
+        is_straight = not (self.system.strands or len(self.world.routes))
+        at_b = self.directions if is_straight else self.directions_at_b
+        np.copyto(out[:, 3:], self.directions)
+        np.negative(at_b, out=out[:, 3:], where=from_b[:, None])
+
     def _contact_before(self, p: int) -> int:
         """The point of a path before its point p to which it is straight: not on a peg on which it does not lie."""
         pins, q = self.world.pin_int, p - 1

@@ -48,6 +48,11 @@ class ComingChanges:
         found = np.searchsorted(elapsed + SAME_TIME, [c.at_s for c in self._coming[self._next :]])
         return [int(i) for i in np.unique(found) if i < len(elapsed)]
 
+    def is_due(self, elapsed: float) -> bool:
+        """True if :meth:`due` would give something now."""
+        i = self._next
+        return i < len(self._coming) and self._coming[i].at_s <= elapsed + SAME_TIME
+
     def due(self, elapsed: float) -> Iterator[Change]:
         """Changes that are due ``elapsed`` seconds after the beginning, each once."""
         while self._next < len(self._coming):
@@ -94,9 +99,15 @@ class Changes:
         """Those that begin with a fault."""
         return self._faults.places(simulation.elapsed_at(0, count))
 
+    def are_due(self, elapsed: float) -> bool:
+        """True if :meth:`make` would change something now."""
+        return self._others.is_due(elapsed)
+
     def begin_faults(self, simulation: Simulation) -> None:
         """Weaken motors and batteries as the scenario says by now, before the command of the period acts."""
-        for fault in self._faults.due(simulation.elapsed):
+        if not self._faults.is_due(elapsed := simulation.elapsed):
+            return
+        for fault in self._faults.due(elapsed):
             _weaken(simulation, fault)
 
     def make(self, simulation: Simulation) -> None:
@@ -105,11 +116,13 @@ class Changes:
         Raises:
             SolverError: what is to be attached is out of reach.
         """
-        due = list(self._others.due(simulation.elapsed))
-        for change in due:
+        elapsed = simulation.elapsed
+        if not self._others.is_due(elapsed):
+            return
+        for change in self._others.due(elapsed):
             _make(simulation, change)
-        if due:  # what is seen of this instant is what it leaves behind
-            simulation.engine.update_kinematics()
+        # what is seen of this instant is what it leaves behind
+        simulation.engine.update_kinematics()
 
 
 def _make(simulation: Simulation, change: Change) -> None:

@@ -45,6 +45,7 @@ class FrozenMessage:
 
     Attributes:
         doubles: all float64 words of the message, to be indexed with :meth:`index`.
+        octets: all bytes of the serialized message, to be indexed with :meth:`offset`.
     """
 
     def __init__(self, message: object) -> None:
@@ -52,7 +53,8 @@ class FrozenMessage:
         # rclpy sizes its buffer by an upper bound: what is behind the last field means nothing
         self._bytes = bytearray(serialize_message(message)[: layout.size])
         self._places, self._shape_at = layout.places, layout.shape
-        self._shape = np.frombuffer(self._bytes, np.uint8)[self._shape_at]
+        self.octets = np.frombuffer(self._bytes, np.uint8)
+        self._shape = self.octets.take(self._shape_at).tobytes()
         self.doubles = doubles_of(self._bytes)
 
     def are_doubles(self, *paths: str) -> bool:
@@ -86,7 +88,7 @@ class FrozenMessage:
         """True if other bytes have this shape (same texts, same lengths, little-endian)."""
         if len(data) < len(self._bytes):
             return False
-        return bool((np.frombuffer(data, np.uint8)[self._shape_at] == self._shape).all())
+        return np.frombuffer(data, np.uint8).take(self._shape_at).tobytes() == self._shape
 
 
 def doubles_of(data: bytes | bytearray) -> np.ndarray:

@@ -148,8 +148,7 @@ class TeamStateWire(_Wire):
         self._cables = np.array(
             [self.frozen.index(*cable_paths(f"cables[{k}]")) for k in range(len(cables))], int
         )
-        self._taut = [f"cables[{k}].taut" for k in range(len(cables))]
-        self._taut_at = [self.frozen.offset(path) for path in self._taut]
+        self._taut_at = [self.frozen.offset(f"cables[{k}].taut") for k in range(len(cables))]
         self._cable_names = list(cables)
 
     def write(
@@ -173,10 +172,9 @@ class TeamStateWire(_Wire):
         self.frozen.doubles[self._bodies] = motion
         if joints is not None:
             self.frozen.doubles[self._joints] = joints
-        if len(self._taut):
+        if self._taut_at:
             self.frozen.doubles[self._cables] = cables
-            for path, value in zip(self._taut, taut, strict=True):
-                self.frozen.put(path, bool(value))
+            self.frozen.octets[self._taut_at] = taut
         return self.frozen.data()
 
     def read(self, data: bytes, out: np.ndarray, joints: np.ndarray | None = None) -> Heading:
@@ -196,7 +194,7 @@ class TeamStateWire(_Wire):
             angles = joints_from_team(message, self.names, self.joint_counts)
             heading = Heading(message.header.stamp, message.epoch, message.step)
         # NaN fails the comparison too; controllers that integrate it would never forget it
-        if not all((np.abs(part) < FARTHEST).all() for part in (states, angles)):
+        if not all(np.abs(part).max(initial=0.0) < FARTHEST for part in (states, angles)):
             raise ContractError(
                 f"TeamState: every number must be finite and below {FARTHEST:g}; in step {heading.step} of epoch "
                 f"{heading.epoch} one is not."

@@ -100,15 +100,17 @@ class PlanRegistry:
             name: i for i, team in enumerate(found) if team.cables for name in team.vehicles
         }
         self.queues = {name: PlanQueue() for name in (*self._teams, *self.singles)}
+        self._members = [
+            [name for name, k in self.singles.items() if k == i] for i in range(len(self._teams))
+        ]
         self.dissolved: set[str] = set()
 
     @property
     def is_complete(self) -> bool:
         """True if every team has a plan, or each of its vehicles has one."""
-        for i, team in enumerate(self._teams):
-            members = [name for name, k in self.singles.items() if k == i]
-            alone = bool(members) and all(self.queues[name] for name in members)
-            if not (self.queues[team] or alone):
+        queues = self.queues
+        for team, members in zip(self._teams, self._members, strict=True):
+            if not queues[team] and not (members and all(queues[name] for name in members)):
                 return False
         return True
 

@@ -156,13 +156,16 @@ class MissionFlight:
         self._runner, self._told, self._next_feedback = runner, 0, 0
         self._tell()
 
-    def go_on(self, now: int, states: np.ndarray, taut: np.ndarray, lengths: np.ndarray) -> None:
-        """Go on with a new state at ``now``, ns, and cables that are taut and so long (m)."""
+    def go_on(
+        self, now: int, states: np.ndarray, cables: Callable[[], tuple[np.ndarray, np.ndarray]]
+    ) -> None:
+        """Go on with a new state at ``now``, ns; ``cables`` tells which are taut, and how long they are, m."""
         self._has_seen = True
         self._hear_cancel()
         runner = self._runner
         if runner is None or runner.status is not Status.RUNNING:
             return
+        taut, lengths = cables()
         runner.update(View(now, states, taut, self._board, lengths, dict(self._batteries)))
         for _, text in runner.log[self._told :]:
             self._logger.info(f"mission: {text}")

@@ -14,6 +14,7 @@ from std_msgs.msg import ColorRGBA
 from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import Marker, MarkerArray
 
+from rotor_core.messages.cdr import quaternion_paths, vector_paths
 from rotor_core.messages.convert import (
     WORLD_FRAME,
     joint_plan_message,
@@ -24,8 +25,17 @@ from rotor_core.messages.convert import (
 )
 from rotor_core.plans.joint_plan import JointPlan
 from rotor_core.plans.plan import Plan
-from rotor_core.reference import ATTITUDE, POSITION
+from rotor_core.reference import (
+    ATTITUDE,
+    POSITION,
+    REFERENCE,
+    REFERENCE_VECTORS,
+    YAW_ACCELERATION,
+    YAW_ANGLE,
+    YAW_RATE,
+)
 from rotor_core.ros import qos
+from rotor_core.ros.frozen_topic import FrozenTopic
 
 PATH_POSES = 200
 """Poses of a drawn plan."""
@@ -43,16 +53,46 @@ def _pose(reference: np.ndarray, stamp: Time) -> PoseStamped:
     )
 
 
+def _reference_paths() -> list[str]:
+    """Fields of a Reference in the order of its row, but for the yaw acceleration, which it has not."""
+    paths = [""] * REFERENCE
+    for field, column in REFERENCE_VECTORS.items():
+        paths[column : column + 3] = vector_paths(field)
+    paths[ATTITUDE : ATTITUDE + 4] = quaternion_paths("orientation")
+    paths[YAW_ANGLE], paths[YAW_RATE] = "yaw", "yaw_rate"
+    return paths[:YAW_ACCELERATION]
+
+
+REFERENCE_PATHS = _reference_paths()
+POSE_PATHS = [*vector_paths("pose.position"), *quaternion_paths("pose.orientation")]
+POSE_COLUMNS = [*range(POSITION, POSITION + 3), *range(ATTITUDE, ATTITUDE + 4)]
+
+
 class _Topics:
     """Publishers and plan marker of one entity."""
 
-    def __init__(self, node: Node, name: str, number: int) -> None:
-        make = node.create_publisher
-        self.reference = make(Reference, f"{name}/reference", qos.COMMAND)
-        self.pose = make(PoseStamped, f"{name}/reference_pose", qos.COMMAND)
+    def __init__(self, node: Node, name: str, number: int, *, is_vehicle: bool) -> None:
+        make, row = node.create_publisher, np.zeros(REFERENCE)
+        self._name, self._kind = name, ""
+        reference = reference_message(name, row, Time(), is_vehicle=is_vehicle)
+        self.reference = FrozenTopic(
+            make(Reference, f"{name}/reference", qos.COMMAND), reference, REFERENCE_PATHS
+        )
+        self.pose = FrozenTopic(
+            make(PoseStamped, f"{name}/reference_pose", qos.COMMAND), _pose(row, Time()), POSE_PATHS
+        )
         self.path = make(Path, f"{name}/path_reference", qos.LATCHED)
-        self.status = make(TrajectoryStatus, f"{name}/trajectory_status", qos.COMMAND)
+        self._statuses = make(TrajectoryStatus, f"{name}/trajectory_status", qos.COMMAND)
         self.line = _line(number)
+
+    def status(self, kind: str, elapsed: float, duration: float, stamp: Time) -> None:
+        """Publish what is being flown, since when and for how long, s."""
+        if kind != self._kind:
+            self._kind = kind
+            message = TrajectoryStatus(entity=self._name, kind=kind)
+            self._status = FrozenTopic(self._statuses, message, ["elapsed", "duration"])
+        self._status.frozen.put("running", 0.0 <= elapsed < duration)
+        self._status.send(stamp, np.array([elapsed, duration]))
 
 
 class PlanPublisher:
@@ -77,7 +117,8 @@ class PlanPublisher:
 
     def _topics(self, entity: str) -> _Topics:
         if entity not in self._of:
-            self._of[entity] = _Topics(self._node, entity, len(self._of))
+            is_vehicle = entity in self._vehicles
+            self._of[entity] = _Topics(self._node, entity, len(self._of), is_vehicle=is_vehicle)
         return self._of[entity]
 
     def plan(self, entity: str, plan: Plan, start: Time, epoch: int) -> None:
@@ -107,16 +148,12 @@ class PlanPublisher:
     def reference(self, entity: str, reference: np.ndarray, stamp: Time) -> None:
         """Publish where the entity should be now."""
         topics = self._topics(entity)
-        is_vehicle = entity in self._vehicles
-        topics.reference.publish(reference_message(entity, reference, stamp, is_vehicle=is_vehicle))
-        topics.pose.publish(_pose(reference, stamp))
+        topics.reference.send(stamp, reference[:YAW_ACCELERATION])
+        topics.pose.send(stamp, reference[POSE_COLUMNS])
 
     def status(self, entity: str, kind: str, elapsed: float, duration: float, stamp: Time) -> None:
         """Publish what is being flown, since when and for how long, s."""
-        message = TrajectoryStatus(entity=entity, kind=kind, elapsed=elapsed, duration=duration)
-        message.header.stamp = stamp
-        message.running = 0.0 <= elapsed < duration
-        self._topics(entity).status.publish(message)
+        self._topics(entity).status(kind, elapsed, duration, stamp)
 
 
 def _line(identity: int) -> Marker:

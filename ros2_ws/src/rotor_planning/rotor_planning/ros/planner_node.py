@@ -164,7 +164,7 @@ class PlannerNode(Node):
             self._begin_epoch(heading)
         now = nanoseconds_from_stamp(heading.stamp)
         if not again:
-            self._mission.go_on(now, self._states, *self._wire.cables(data))
+            self._mission.go_on(now, self._states, lambda: self._wire.cables(data))
         time = seconds_from_stamp(heading.stamp)
         if again or time >= self._next_reference - SAME_TIME:
             # on from when it was due: periods of 4 ms and 100 Hz are 8, 12, 8, 12 ms, not 12 each

@@ -95,6 +95,8 @@ class PassingEvents:
         self._kept += 1
         if self._kept == BLOCK:
             self._gather()
+        if not (self._waiting or self._found):
+            return []
         return self._events_of(-(-len(self._waiting) // BLOCK))  # so that none waits for long
 
     def flush(self) -> list[Event]:

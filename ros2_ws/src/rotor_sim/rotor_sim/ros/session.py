@@ -416,7 +416,7 @@ class Session:
         try:
             done = control_period(
                 self.simulation,
-                lambda _: self._decide(executor),
+                lambda states: self._decide(states.array, executor),
                 record=self._begin_steps,
                 watch=PeriodWatch(self._outputs, self._first_step),
             )
@@ -429,10 +429,12 @@ class Session:
         if not done:
             return
         self.period += 1
+        self._outputs.passed(self._first_step)
         self.health.counts["control_periods"] += 1
         if self._verdict.passed(self._tell_events()):
             self._tell_verdict()
-        self._outputs.measured(self._measured, self._first_step)
+        if not self._outputs.shows_the_truth:
+            self._outputs.measured(self._measured, self._first_step)
         self.machine.advanced()
         if self._stepping is not None and not self.machine.is_stepping:
             self._outputs.final()
@@ -452,17 +454,18 @@ class Session:
         autopilot = isinstance(self.simulation.scenario.controller, Autopilot)
         return self.options.pacing == "lockstep" or autopilot
 
-    def _decide(self, executor: Executor) -> Decision | None:
+    def _decide(self, measured: np.ndarray, executor: Executor) -> Decision | None:
         """Publish the measured state and wait for the commands of this period; None: something else happened."""
         epoch = self.epoch
         self._intake.begin(epoch, self.period)
-        self._outputs.team_state(self._measured, epoch, self.period)
+        self._outputs.team_state(measured, epoch, self.period)
         single = self.simulation.scenario.command_input != "team"
         if self._outputs.shows_every_state or (single and self.machine.is_stepping):
-            self._outputs.odometry(self._measured)  # what such controllers answer
+            self._outputs.odometry(measured)  # what such controllers answer
         first = self.options.wait and (not self._intake.heard or self._was_put_away)
         if not first:
             self.health.asked()
+        self._outputs.ahead(self._first_step)
         if first or self._waits or self.machine.is_stepping:
             if not self._await_answer(executor, epoch, announce=not first):
                 return None

@@ -52,6 +52,7 @@ class ImuSensor:
         self._simulation, self._seed = simulation, seed
         self._gravity = simulation.scenario.environment.gravity_m_s2
         self._deviation = np.repeat([keys.accelerometer_noise_m_s2, keys.gyroscope_noise_rad_s], 3)
+        self._is_noisy = bool(self._deviation.any())
         wandering = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 0))
         self._errors = InertialModel(keys, simulation.n_vehicles, 1.0 / keys.rate_hz, wandering)
         self.reset()
@@ -65,6 +66,8 @@ class ImuSensor:
     def forget(self) -> None:
         """The state has jumped: nothing has been felt on the way."""
         self._before, self._sampled_at = np.zeros((0, 0)), np.inf
+        self._has_strangers = False
+        """Whether vehicles have come since the last sample."""
 
     def take_over(self, other: ImuSensor) -> None:
         """Go on with the errors of the same vehicles in another world."""
@@ -75,19 +78,24 @@ class ImuSensor:
         if other._before.size:
             self._before = np.full((self._simulation.n_vehicles, MOTION), np.nan)
             self._before[mine], self._sampled_at = other._before[theirs], other._sampled_at
+            self._has_strangers = True
 
     def sense(self) -> np.ndarray:
         """Specific force and body rate, (n_vehicles, 6) m/s^2 and rad/s in body axes."""
+        now = self._simulation.time
         motion = self._simulation.engine.motion[: self._simulation.n_vehicles].copy()
-        ideal = np.hstack([specific_force(motion, self._gravity), State(motion).body_rate])
-        since = self._simulation.time - self._sampled_at
+        ideal = np.empty((len(motion), 6))
+        ideal[:, 3:] = State(motion).body_rate
+        since = now - self._sampled_at
+        of_the_instant = np.arange(0 if since > 0.0 else len(motion))
         if since > 0.0:
-            felt = ideal.copy()
-            feel_forces(self._before, motion, since, self._gravity, felt)
-            known = np.isfinite(self._before).all(axis=1)  # not of vehicles that have come since
-            ideal[known] = felt[known]
-        self._before, self._sampled_at = motion, self._simulation.time
-        if self._deviation.any():
+            feel_forces(self._before, motion, since, self._gravity, ideal)
+            if self._has_strangers:
+                of_the_instant = np.flatnonzero(~np.isfinite(self._before).all(axis=1))
+        if len(of_the_instant):
+            ideal[of_the_instant, :3] = specific_force(motion[of_the_instant], self._gravity)
+        self._before, self._sampled_at, self._has_strangers = motion, now, False
+        if self._is_noisy:
             ideal = ideal + self._deviation * self._random.standard_normal(ideal.shape)
         return self._errors.sample(ideal)
 

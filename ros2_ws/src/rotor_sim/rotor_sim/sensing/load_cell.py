@@ -36,6 +36,8 @@ class LoadCellSensor:
         names = simulation.body_names
         ends = [c.a for c in simulation.scenario.model.cables]
         self._ends = np.array([names.index(a) if a in names else -1 for a in ends], int)
+        self._attitudes = np.tile(np.array(so3.IDENTITY), (len(ends), 1))
+        self._on_bodies = np.flatnonzero(self._ends >= 0)
         self.reset()
 
     def reset(self) -> None:
@@ -49,8 +51,9 @@ class LoadCellSensor:
     def sense(self) -> np.ndarray:
         """Force on every end a, in the axes of its body (of W where that is the world), (n_cables, 3) N."""
         engine = self._simulation.engine
-        attitudes = np.vstack([State(engine.motion).attitude, so3.IDENTITY])
-        directions = body_axes(attitudes[self._ends], engine.directions)
+        bodies = self._ends[self._on_bodies]
+        self._attitudes[self._on_bodies] = State(engine.motion).attitude[bodies]
+        directions = body_axes(self._attitudes, engine.directions)
         forces = (engine.tensions + self._keys.bias_n)[:, None] * directions
         if self._keys.noise_n > 0.0:
             forces = forces + self._keys.noise_n * self._random.standard_normal(forces.shape)

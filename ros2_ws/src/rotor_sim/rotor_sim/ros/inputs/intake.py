@@ -186,7 +186,8 @@ class CommandIntake:
                 "stamp of the state."
             )
             return
-        self._compare(-1, heading.step, np.append(wrenches.ravel(), efforts))
+        told = np.append(wrenches.ravel(), efforts) if len(efforts) else wrenches.ravel()
+        self._compare(-1, heading.step, told)
         self._watch.accept_all(wrenches, self._simulation.time - age)
         self._efforts[:] = efforts
         self._take_answer(heading.step)

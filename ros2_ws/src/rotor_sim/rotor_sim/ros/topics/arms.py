@@ -13,9 +13,9 @@ from rotor_core.config.vehicles.urdf_export import scenario_urdf
 from rotor_core.math.rotations import body_axes
 from rotor_core.messages.convert import frame_of
 from rotor_core.ros import qos
+from rotor_core.ros.frozen_topic import FrozenTopic
 from rotor_core.state import State
 from rotor_sim.ros.topics.entities import Entities
-from rotor_sim.ros.topics.frozen_topic import FrozenTopic
 from rotor_sim.simulation import Simulation
 
 

@@ -12,10 +12,10 @@ from rotor_core.math.rotations import rotation_matrices
 from rotor_core.messages.cdr import vector_paths
 from rotor_core.messages.convert import WORLD_FRAME, frame_of
 from rotor_core.ros import qos
+from rotor_core.ros.frozen_topic import FrozenTopic
 from rotor_core.state import State
 from rotor_sim.plant.heavy_cables import heavy_names, shape_topic
 from rotor_sim.ros.topics.entities import Entities
-from rotor_sim.ros.topics.frozen_topic import FrozenTopic
 from rotor_sim.ros.topics.world import ODOMETRY_PATHS
 from rotor_sim.simulation import Simulation
 

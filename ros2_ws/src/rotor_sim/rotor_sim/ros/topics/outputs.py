@@ -6,6 +6,7 @@ import time as wall
 
 import numpy as np
 
+from rotor_core.config.yaml.units import steps_of
 from rotor_dynamics.hybrid.events import Event
 from rotor_sim.ros.topics.cables import CableTopics
 from rotor_sim.ros.topics.entities import Entities
@@ -35,13 +36,15 @@ class Outputs:
         self._cables = CableTopics(entities, simulation)
         self._rotors = RotorTopics(entities, simulation)
         self._scene = SceneTopic(entities, simulation)
-        self._epoch = 0
+        self._epoch, self._ahead = 0, -1
         timing = simulation.scenario.time
         self._control_steps = timing.steps_per_control
+        self._step, self._clock_steps = timing.step_s, steps_of(timing.clock_hz, timing.step_s)
+        self._told: int | None = None
+        """Physics step to which the clock has been told; None: nothing of this epoch."""
         self._schedule = Schedule.from_rates(
             timing.step_s,
             {
-                "clock": timing.clock_hz,
                 "topics": timing.topics_hz,
                 "scene": timing.markers_hz,
                 **self._sensors.rates,
@@ -56,19 +59,50 @@ class Outputs:
         """Wall time at which everything was shown while time stood."""
 
     def next_after(self, step: int) -> int:
-        """First physics step after this one at which anything is due."""
+        """First physics step after this one at which the state is to be looked at."""
         return self._schedule.next_after(step)
 
+    def _tell_clock(self, until: int, now: int) -> None:
+        """Publish the ticks of the clock until a physics step; ``now``: the present one.
+
+        The clock needs no state: to stop the integration for every tick would cost more than all else that it does.
+        """
+        first = until if self._told is None else self._told + 1
+        self._told = until
+        for step in range(first, until + 1):
+            if step % self._clock_steps == 0:
+                ago = (now - step) * self._step
+                self._world.clock(self._simulation.time - ago if ago else None)
+
+    def passed(self, step: int) -> None:
+        """A control period is over, and the next one begins with a physics step."""
+        self._tell_clock(step - 1, step)
+
+    def ahead(self, step: int) -> None:
+        """Publish what is due at the first step of a control period, whatever its commands will be.
+
+        Controllers work meanwhile. Called again for the same period (an answer was waited for in vain), it is silent;
+        so it is where the scenario is about to change what is seen of this instant.
+        """
+        if self._ahead == step or self._simulation.changes.are_due(self._simulation.elapsed):
+            return
+        self._ahead = step
+        self._tell_clock(step, step)
+        if "topics" in self._schedule.due(step):
+            self._moving(odometry=not self.shows_every_state)
+
     def due(self, step: int) -> None:
-        """Publish what is due at a physics step."""
+        """Publish what is due at a physics step; at the first of a period, what depends on its commands."""
         names = self._schedule.due(step)
+        begins = step % self._control_steps == 0
         # at the first step of a period, which is the last of the one before, samples have been shown
-        self.topics_due |= "topics" in names and step % self._control_steps > 0
-        if "clock" in names:
-            self._world.clock()
+        self.topics_due |= "topics" in names and not begins
+        self._tell_clock(step, step)
         if "topics" in names:
-            self._topics(odometry=not self.shows_every_state)
-        elif self.shows_every_state and step % self._control_steps == 0:
+            if step != self._ahead:
+                self._moving(odometry=not self.shows_every_state)
+            self._driven()
+        elif self.shows_every_state and begins:
             self._world.cables()  # under the commands, in every instant whose truth has been published
         for name in self._sensors.rates:
             if name in names:
@@ -81,14 +115,25 @@ class Outputs:
         """Stamp of the newest odometry of every entity, (n,) ns."""
         return self._world.shown
 
-    def _topics(self, *, odometry: bool = True) -> None:
-        self._world.truth(odometry=odometry)
+    def _moving(self, *, odometry: bool = True) -> None:
+        """Where everything is and how it moves."""
+        self._world.motion(odometry=odometry)
         if self._publish_tf:
             self._world.transforms()
+
+    def _driven(self) -> None:
+        """What commands and forces do."""
+        self._world.joints()
+        self._world.cables()
         self._sensors.motor_speeds()
         self._sensors.motors()
         self._cables.publish(self._time.stamp())
         self._rotors.publish(self._time.stamp())
+
+    @property
+    def shows_the_truth(self) -> bool:
+        """Whether odometry needs no :meth:`measured`: it is the truth, or shown in every state."""
+        return self.shows_every_state or self._simulation.measurement.is_true
 
     def team_state(self, measured: np.ndarray, epoch: int, period: int) -> None:
         """Ask controllers for the commands of control period ``period``."""
@@ -100,8 +145,6 @@ class Outputs:
 
         Called at the end of every control period; samples wait until the topics have been due.
         """
-        if self._simulation.measurement.is_true or self.shows_every_state:
-            return
         fresh = self._simulation.measurement.pose_sensor.fresh.copy()
         self.topics_due |= "topics" in self._schedule.due(step)
         if self._simulation.measurement.on_board:  # estimates are of now, whatever has arrived
@@ -115,6 +158,7 @@ class Outputs:
         """All odometry as it is held now, for those who answer it."""
         if self._simulation.measurement.is_true:
             self._world.motion()  # cables follow the commands that answer it
+            self._world.joints()
         else:
             self._world.measured(measured, None)
 
@@ -129,7 +173,9 @@ class Outputs:
         self.last_repeat = wall.perf_counter()
         self._world.clock()
         self.team_state(measured, epoch, period)
-        self._world.truth()
+        self._world.motion()
+        self._world.joints()
+        self._world.cables()
         if not self._simulation.measurement.is_true:
             self._world.measured(measured, None)
         self._cables.publish(self._time.stamp())
@@ -140,9 +186,11 @@ class Outputs:
     def final(self) -> None:
         """The state at which time stops."""
         self._world.clock()
-        self._topics()
+        self._moving()
+        self._driven()
 
     def renew(self) -> None:
         """After a jump of time or of the state."""
+        self._ahead, self._told = -1, None
         self._world.publish_static()
         self.final()

@@ -8,8 +8,8 @@ from rotor_msgs.msg import RotorState
 
 from rotor_core.messages.convert import frame_of
 from rotor_core.ros import qos
+from rotor_core.ros.frozen_topic import FrozenTopic
 from rotor_sim.ros.topics.entities import Entities
-from rotor_sim.ros.topics.frozen_topic import FrozenTopic
 from rotor_sim.shapes.tip_path import by_hinge
 from rotor_sim.simulation import Simulation
 

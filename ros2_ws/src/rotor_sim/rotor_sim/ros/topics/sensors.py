@@ -14,9 +14,9 @@ from sensor_msgs.msg import BatteryState
 from rotor_core.errors import ConfigError, ContractError
 from rotor_core.messages.convert import WORLD_FRAME, frame_of
 from rotor_core.ros import qos
+from rotor_core.ros.frozen_topic import FrozenTopic, FrozenTopics
 from rotor_sim.ros.inputs.commands import Actuators
 from rotor_sim.ros.topics.entities import Entities
-from rotor_sim.ros.topics.frozen_topic import FrozenTopic, FrozenTopics
 from rotor_sim.ros.topics.world import SimTime
 from rotor_sim.sensing.sensor import Channel, Delayed
 from rotor_sim.sensing.suite import sensors_of
@@ -76,8 +76,8 @@ class SensorPublisher:
         model = simulation.scenario.model
         self.rates: dict[str, float] = {}
         """Samples per second of every sensor on board, by the name to :meth:`sample` it with."""
-        self._channels: dict[str, tuple[int, FrozenTopics, str, tuple[int, int]]] = {}
-        """Number, topics, the last of their names, and the shape of a sample."""
+        self._channels: dict[str, tuple[int, FrozenTopics, str, tuple[int, int], bool]] = {}
+        """Number, topics, the last of their names, the shape of a sample, and whether it comes late."""
         for i, (kind, keys) in enumerate(sensors_of(simulation.scenario)):
             topics = []
             for channel in kind.channels(keys, model):
@@ -87,7 +87,10 @@ class SensorPublisher:
             if topics:
                 self.rates[f"sensor {i}"] = keys.rate_hz
                 shape = len(topics), len(channel.fields)
-                self._channels[f"sensor {i}"] = i, FrozenTopics(topics), channel.topic, shape
+                late = isinstance(simulation.sensors[i], Delayed)
+                self._channels[f"sensor {i}"] = (
+                    i, FrozenTopics(topics), channel.topic, shape, late
+                )  # fmt: skip
         self._speeds: list[FrozenTopic] = []
         for vehicle in model.vehicles if Actuators is not None else ():
             n = len(vehicle.rotors.spins)
@@ -113,7 +116,7 @@ class SensorPublisher:
         Raises:
             ContractError: a sensor of another package gives something else than its channels and fields.
         """
-        i, topics, topic, shape = self._channels[name]
+        i, topics, topic, shape, late = self._channels[name]
         sensor = self._simulation.sensors[i]
         values = np.asarray(sensor.sense())
         if values.shape != shape or values.dtype.kind not in "fiub":
@@ -122,7 +125,7 @@ class SensorPublisher:
                 f"number per field; got {values.dtype} of {values.shape}."
             )
         # what comes late tells when it was measured
-        captured = sensor.captured if isinstance(sensor, Delayed) else None
+        captured = sensor.captured if late else None  # type: ignore[attr-defined]
         topics.send(self._time.stamp(captured), values)
 
     def motor_speeds(self) -> None:

@@ -29,11 +29,11 @@ from rotor_core.messages.convert import (
 )
 from rotor_core.messages.team_wire import Heading, TeamStateWire, cable_paths
 from rotor_core.ros import qos
+from rotor_core.ros.frozen_topic import FrozenTopic, FrozenTopics, sender
 from rotor_core.state import FULL_STATE, State
 from rotor_dynamics.hybrid.events import EVENT_NAMES, Event
 from rotor_sim.ros.topics.arms import ArmPublisher
 from rotor_sim.ros.topics.entities import Entities
-from rotor_sim.ros.topics.frozen_topic import FrozenTopic, FrozenTopics, sender
 from rotor_sim.sensing.suite import sensors_of
 from rotor_sim.simulation import Simulation
 
@@ -46,7 +46,7 @@ class SimTime:
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
         self.offset_ns = 0
-        self._made: tuple[tuple[float, int], Time] = (math.nan, 0), Time()
+        self._made_at, self._made_offset, self._made = math.nan, 0, Time()
 
     @property
     def seconds(self) -> float:
@@ -55,10 +55,12 @@ class SimTime:
 
     def stamp(self, time: float | None = None) -> Time:
         """Stamp of a simulation time, default the present; not to be written to."""
-        key = self._simulation.time if time is None else time, self.offset_ns
-        if self._made[0] != key:
-            self._made = key, stamp_from_seconds(key[0], offset_ns=key[1])
-        return self._made[1]
+        if time is None:
+            time = self._simulation.time
+        if time != self._made_at or self.offset_ns != self._made_offset:
+            self._made_at, self._made_offset = time, self.offset_ns
+            self._made = stamp_from_seconds(time, offset_ns=self.offset_ns)
+        return self._made
 
 
 ODOMETRY_PATHS = [
@@ -147,7 +149,7 @@ class WorldPublisher:
         self._has_joints = any(counts)
         self._team_wire = TeamStateWire(names, self._cable_names, counts)
         self._cable_numbers = np.zeros((len(self._cable_names), 6))
-        self._from_b = leave_from_b(scenario.model)[:, None]
+        self._from_b = leave_from_b(scenario.model)
         self._arms = ArmPublisher(entities, simulation)
         self._freeze_transforms(names)
         if self._cable_names:
@@ -161,6 +163,9 @@ class WorldPublisher:
                     for k in range(len(self._cable_names))
                 ]
             )
+            self._taut_at = [
+                self._cable_frame.offset(f"cables[{k}].taut") for k in range(len(self._cable_names))
+            ]
         self._tf_listeners = 0
         self._tf_time = -math.inf
         self.publish_static()
@@ -218,9 +223,9 @@ class WorldPublisher:
         self._arms.describe()
         self._tf_static.publish(TFMessage(transforms=transforms))
 
-    def clock(self) -> None:
-        """Publish the clock."""
-        self._clock_frame.put_stamp(self._time.stamp(), "clock.sec")
+    def clock(self, time: float | None = None) -> None:
+        """Publish the clock at a simulation time, s, default the present."""
+        self._clock_frame.put_stamp(self._time.stamp(time), "clock.sec")
         self._send_clock(self._clock_frame.data())
 
     def team_state(self, measured: np.ndarray, epoch: int, step: int) -> None:
@@ -238,18 +243,7 @@ class WorldPublisher:
         )
 
     def _refresh_cables(self) -> None:
-        engine = self.simulation.engine
-        self._cable_numbers[:, 0] = engine.tensions
-        self._cable_numbers[:, 1] = engine.lengths
-        self._cable_numbers[:, 2] = engine.distances
-        self._cable_numbers[:, 3:6] = np.where(
-            self._from_b, -engine.directions_at_b, engine.directions
-        )
-
-    def truth(self, *, odometry: bool = True) -> None:
-        """Publish :meth:`motion` and cable states."""
-        self.motion(odometry=odometry)
-        self.cables()
+        self.simulation.engine.show_cables(self._from_b, self._cable_numbers)
 
     def motion(self, *, odometry: bool = True) -> None:
         """Publish the truth and, unless somebody else shows it, odometry where that is the truth.
@@ -264,7 +258,10 @@ class WorldPublisher:
                 self.shown[:] = self._sent_at
         elif before != self._sent_at:
             self._truth_alone.send(stamp, rows)
-        self._arms.joint_states(stamp)
+
+    def joints(self) -> None:
+        """Publish angles, rates and efforts of all joints."""
+        self._arms.joint_states(self._time.stamp())
 
     def cables(self) -> None:
         """Publish the states of cables."""
@@ -274,8 +271,7 @@ class WorldPublisher:
         frame = self._cable_frame
         frame.put_stamp(self._time.stamp())
         frame.doubles[self._cable_at] = self._cable_numbers
-        for k, taut in enumerate(self.simulation.engine.taut):
-            frame.put(f"cables[{k}].taut", bool(taut))
+        frame.octets[self._taut_at] = self.simulation.engine.taut
         self._send_cables(frame.data())
 
     def measured(self, measured: np.ndarray, which: np.ndarray | None) -> None:

@@ -56,21 +56,24 @@ class FrozenTopics:
     def __init__(self, topics: Sequence[FrozenTopic]) -> None:
         self._others = [] if all(t.at is not None for t in topics) else list(topics)
         topics = [] if self._others else topics
-        self._publish = [topic.publish for topic in topics]
-        self._spans, at, stamps, end = [], [], [], 0
+        spans, at, stamps, end = [], [], [], 0
         for topic in topics:
             assert topic.at is not None
             data = topic.frozen.data()
             first = (
                 end + WORD - ENCAPSULATION
             )  # so that the data behind the encapsulation is aligned
-            self._spans.append(slice(first, first + len(data)))
+            spans.append(slice(first, first + len(data)))
             at.append(topic.at + (first + ENCAPSULATION) // WORD)
             stamps.append((first + topic.frozen.offset("header.stamp.sec")) // 4)
             end = -(-(first + len(data)) // WORD) * WORD
         self._bytes = bytearray(end)
-        for span, topic in zip(self._spans, topics, strict=True):
+        for span, topic in zip(spans, topics, strict=True):
             self._bytes[span] = topic.frozen.data()
+        view = memoryview(self._bytes)
+        self._messages = [
+            (topic.publish, view[span]) for topic, span in zip(topics, spans, strict=True)
+        ]
         self._doubles = np.frombuffer(self._bytes, "<f8")
         self._words = np.frombuffer(self._bytes, "<u4")
         self._at = np.concatenate(at) if at else np.zeros(0, int)
@@ -85,5 +88,5 @@ class FrozenTopics:
         self._words[self._seconds] = stamp.sec
         self._words[self._seconds + 1] = stamp.nanosec
         self._doubles[self._at] = numbers.ravel()
-        for publish, span in zip(self._publish, self._spans, strict=True):
-            publish(bytes(self._bytes[span]))
+        for publish, message in self._messages:
+            publish(bytes(message))
