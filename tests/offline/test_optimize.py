@@ -25,7 +25,7 @@ from rotor_dynamics.sensitivities.shooting import Shooting
 from rotor_flight.fly import fly
 from rotor_flight.optimal.ddp import Node, bounded_step
 from rotor_flight.optimal.planning import Planning
-from rotor_flight.optimal.task import Task, load_task
+from rotor_flight.optimal.task import Task, Weights, load_task
 from rotor_flight.optimal.terms import StateTerm
 from rotor_sim.simulation import Simulation
 
@@ -325,6 +325,29 @@ def test_slopes_of_a_part_of_a_body_against_differences(seed, first):
         change[world.bodies[j], world.axes[j]] = 1e-6
         ends = [residual(moved(state, sign * change)) for sign in (1.0, -1.0)]
         np.testing.assert_allclose((ends[0] - ends[1]) / 2e-6, slopes[:, j], atol=1e-8)
+
+
+def test_less_tilt_is_no_other_heading(tmp_path):
+    """A hop with the weight of tilts keeps the heading of the start: it was turned to 0 and back, at 89 degrees."""
+    scenario = {
+        "schema": 1, "model": {"vehicles": [{"use": "hummingbird"}]}, "controller": {"use": "quadrotor"},
+        "initial": [{"entity": "quad1", "rpy_deg": [0.0, 0.0, 150.0]}], "trajectory": {"type": "hover", "yaw_deg": 150.0},
+    }  # fmt: skip
+    with (tmp_path / "turned.yaml").open("w") as file:
+        YAML().dump(scenario, file)
+    scenario = load_scenario(str(tmp_path / "turned.yaml"))
+    keys = {"duration_s": 3.0, "periods": 40, "weights": Weights(tilt_per_s=1.0)}
+    planning = Planning(
+        Task(1, "turned", entity="quad1", rest_at=(1.0, 0.5, 0.0), **keys), scenario
+    )
+    solution = planning.solve()
+    assert solution.violation < 1e-3
+    states = State(
+        np.array([planning.shooting.state(node[1])[0] for node in solution.trajectory.nodes])
+    )
+    turned = rotation_from(states.attitude).as_euler("ZYX", degrees=True)
+    np.testing.assert_allclose(turned[:, 0], 150.0, atol=1.0)
+    assert np.abs(turned[:, 1:]).max() < 10.0
 
 
 @pytest.mark.parametrize("name", [RIGID, "heterogeneous_triangular_rigid", "beside_its_centre"])

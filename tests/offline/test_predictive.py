@@ -55,6 +55,28 @@ def test_wrong_masses(share):
     )
 
 
+@pytest.mark.parametrize("heading", [60.0, 180.0])
+def test_a_team_that_begins_at_a_heading_keeps_its_formation(heading):
+    """Its places are those in the axes of the payload; vehicles of other headings keep theirs."""
+    scenario = load_scenario("three_dragonflies_triangular_1m").changed(
+        "initial", [{"entity": "payload", "rpy_deg": [0.0, 0.0, heading]}]
+    )
+    flight = fly(
+        predictive(scenario.changed("trajectory", {"type": "hover", "yaw_deg": heading})),
+        duration=2.0,
+    )
+    assert np.linalg.norm(flight.position_error(), axis=1).max() < 1e-6
+    assert flight.attitude_error().max() < 1e-6
+
+
+def test_vehicles_of_unequal_mass_hover_with_unequal_thrust():
+    """Equal shares of the whole weight are no equilibrium: 19 mm and 6 degrees were left for good."""
+    scenario = load_scenario("heterogeneous_triangular_1m").changed("trajectory", {"type": "hover"})
+    flight = fly(predictive(scenario), duration=3.0)
+    assert np.linalg.norm(flight.position_error(), axis=1)[-1] < 1e-6
+    assert flight.attitude_error()[-1] < 1e-6
+
+
 def test_imperfect_sensing_and_cables_of_other_lengths():
     """Noise, delay and a cable that is 5 mm longer than the law thinks: measurements do not fit its model."""
     scenario = load_scenario("three_dragonflies_motion_capture").changed(

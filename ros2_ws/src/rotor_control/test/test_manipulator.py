@@ -267,6 +267,19 @@ def test_the_tilt_limit_bounds_the_wanted_attitude(law, error):
         np.testing.assert_allclose(alpha, [0.0, expected, 0.0], atol=1e-9)
 
 
+@pytest.mark.parametrize("law", ["coupled", "uncoupled"])
+def test_the_height_is_kept_at_the_tilt_limit(law):
+    """The thrust is that of the force which is left: its vertical part carries the weight."""
+    vehicle = replace(STRONG, max_tilt_deg=30.0)
+    joints, wanted = at_rest([0.0, 0.0])
+    rotation = Rotation.from_euler("ZY", [0.0, np.radians(30.0)])
+    state, R = base_state(turn=rotation.as_rotvec()), rotation.as_matrix()
+    reference = hold(np.array([50.0, 0.0, 2.0])).sample(0.0)
+    wrench, _ = law_of(law, vehicle, error_limit_m=50.0)(state, joints, reference, wanted)
+    weight = GRAVITY * ArticulatedVehicle(vehicle).mass
+    assert (wrench[0] * R[:, 2])[2] == pytest.approx(weight, rel=1e-9)
+
+
 def test_the_position_error_is_shortened():
     joints, wanted = at_rest([0.0, 0.0])
     up = [

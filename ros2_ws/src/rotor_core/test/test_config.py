@@ -386,6 +386,15 @@ def test_a_start_without_a_position_is_where_it_is_computed_to_be():
     assert longer.initial == base.initial and not varied.changed(push, 0.2).plant
 
 
+def test_vehicles_that_hold_a_turned_payload_head_as_it_does():
+    """Their laws want its heading: they were turned by 120 degrees in the first second."""
+    scenario = load_scenario("four_dragonflies_box").changed(
+        "initial", [{"entity": "payload", "rpy_deg": [10.0, 0.0, 120.0]}]
+    )
+    for attitude in initial_states(scenario)[:4, 3:7]:
+        assert attitude.tolist() == pytest.approx([0.5, 0.0, 0.0, 0.75**0.5], abs=1e-12)
+
+
 def test_decimal_commas_are_no_columns(tmp_path):
     (tmp_path / "hill.csv").write_text("0,5;0,7;0,9\n0,6;0,8;1,0\n")
     text = world().replace(

@@ -118,7 +118,6 @@ def joint_accelerations(joints, wanted, settings, motors, memory, saturated, out
 @inlined
 def turn(R, omega, force, reference, settings):
     """Wanted angular acceleration that turns the thrust into ``force`` and keeps the heading (J.9)."""
-    force = limit_tilt(force, settings[COS_MAX_TILT], settings[MASS])
     R_des = desired_rotation(force, reference[YAW_ANGLE])
     error = rotation_error(R, R_des)
     heading = scale(reference[YAW_RATE], (R[6], R[7], R[8]))  # about the vertical, in base axes
@@ -210,6 +209,7 @@ def arm_command(
         for i in range(motors.shape[0]):
             force[6 + i] = motors[i, SERVO] * u_dot[6 + i]
         push = scale(settings[MASS], add(a, (0.0, 0.0, settings[GRAVITY])))
+        push = limit_tilt(push, settings[COS_MAX_TILT], settings[MASS])
         alpha = turn(R, omega, push, reference, settings)
         J = get9(settings, INERTIA)
         out[0] = dot(push, column(R, 2))
@@ -241,7 +241,7 @@ def arm_command(
         put3(u_dot, 0, sub(apply_transposed(R, a), cross(omega, velocity)))
         put3(u_dot, 3, (0.0, 0.0, 0.0))
         inverse_dynamics(links, tree, u, u_dot, gravity_B, work, force)
-        push = apply(R, get3(force, 0))
+        push = limit_tilt(apply(R, get3(force, 0)), settings[COS_MAX_TILT], settings[MASS])
         put3(u_dot, 3, turn(R, omega, push, reference, settings))
         # what the base cannot do (a force across its thrust) must not be asked of the joints (J.10)
         bias = vectors[BIAS]

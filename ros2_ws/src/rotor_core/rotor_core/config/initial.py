@@ -6,6 +6,7 @@ What the scenario says, and for the rest what the attachments suggest.
 from __future__ import annotations
 
 import numpy as np
+from transforms3d.euler import euler2quat
 from transforms3d.quaternions import qmult, quat2mat
 
 from rotor_core.config.attachments.rigid_link import RigidLink
@@ -13,13 +14,13 @@ from rotor_core.config.controllers import PointMassControl
 from rotor_core.config.loader import plant_model
 from rotor_core.config.schema import InitialState, Scenario
 from rotor_core.config.teams import teams
-from rotor_core.config.yaml.units import rad_from_deg, wxyz_from_rpy_deg
+from rotor_core.config.yaml.units import rad_from_deg, rpy_from_wxyz, wxyz_from_rpy_deg
 from rotor_core.state import State
 
-"""Columns of a state.
 
-Position and velocity in W, attitude body to world (w first), body rate in B.
-"""
+def upright(attitude: np.ndarray) -> np.ndarray:
+    """The level attitude with the heading of another one, w first, (4,)."""
+    return np.array(euler2quat(0.0, 0.0, rpy_from_wxyz(attitude)[2]))
 
 
 def initial_states(scenario: Scenario) -> np.ndarray:
@@ -27,7 +28,7 @@ def initial_states(scenario: Scenario) -> np.ndarray:
 
     Entities without a position in ``initial``: payloads at the origin, level, at rest; rigidly linked
     ones and cargo where their link holds them; vehicles on cables straight above the attachment point (around
-    a point mass: leaning as its controller wants them), one cable length away, moving with it;
+    a point mass: leaning as its controller wants them), one cable length away, with its heading, moving with it;
     free vehicles at the origin, 1 m apart along y (helicopters three radii). What ``initial`` says of them counts.
     """
     model = plant_model(scenario)
@@ -89,8 +90,13 @@ def initial_states(scenario: Scenario) -> np.ndarray:
         load, vehicle = states[entities.index(lower[0])], states[entities.index(upper[0])]
         R, offset = quat2mat(State(load).attitude), np.array(lower[1])
         along = leans.get(upper[0], np.array([0.0, 0.0, 1.0]))
+        heading = upright(State(load).attitude)
+        State(vehicle).attitude[:] = heading
         State(vehicle).position[:] = (
-            State(load).position + R @ offset + cable.length_m * along - np.array(upper[1])
+            State(load).position
+            + R @ offset
+            + cable.length_m * along
+            - quat2mat(heading) @ np.array(upper[1])
         )
         State(vehicle).velocity[:] = State(load).velocity + R @ np.cross(
             State(load).body_rate, offset

@@ -8,8 +8,10 @@ import numpy as np
 from scipy.linalg import block_diag
 from transforms3d.quaternions import quat2mat
 
+from rotor_control.allocation.tension import Tension
 from rotor_core.config.initial import initial_states
 from rotor_core.config.schema import Scenario
+from rotor_core.config.teams import attachment_points, teams
 from rotor_core.state import State
 from rotor_core.vehicles.rotors import RotorSet, rotor_set
 from rotor_dynamics.model.system import merge_welds
@@ -24,7 +26,8 @@ class Inputs:
         n_rotors: how many of the inputs are thrusts.
         mixing: to the wrenches of all vehicles and the accelerations, (4 n_vehicles + n_winches, m).
         lower, upper: limits, (m,) N and m/s^2.
-        hover: equal shares of the weight of everything, on rigid links without a moment; winches at rest, (m,).
+        hover: what vehicles weigh and, under vertical cables, hold; on rigid links equal shares, without a moment;
+            winches at rest, (m,).
         power: of a rotor at its shaft over its thrust to the power 3/2, (n_rotors,) W/N^1.5: drag torque times speed.
     """
 
@@ -58,8 +61,7 @@ def inputs_of(scenario: Scenario, *, winds: bool = True) -> Inputs:
     winches = [c.winch for c in model.cables if c.winch is not None and winds]
     strongest = np.array([w.acceleration_m_s2 for w in winches])
     limits = np.array([s.thrust_limits for s in sets])
-    weight = sum(e.mass_kg for e in model.entities) * scenario.environment.gravity_m_s2
-    shares = np.repeat(weight / len(sets) / np.array(counts), counts)
+    shares = np.repeat(_loads(scenario) / np.array(counts), counts)
     _balance(scenario, sets, shares)
     power = [np.abs(s.mixing[3]) / np.sqrt(s.thrust_per_speed2) for s in sets]
     return Inputs(
@@ -70,6 +72,23 @@ def inputs_of(scenario: Scenario, *, winds: bool = True) -> Inputs:
         np.append(shares, np.zeros(len(strongest))),
         np.concatenate(power),
     )
+
+
+def _loads(scenario: Scenario) -> np.ndarray:
+    """What every vehicle holds while all rests, (n_vehicles,) N: payloads as their hooks share them (C.13)."""
+    model, gravity = scenario.model, scenario.environment.gravity_m_s2
+    loads = np.array([v.mass_kg for v in model.vehicles]) * gravity
+    for team in teams(model):
+        if team.payload is None:
+            continue
+        rows = [model.index(name) for name in team.vehicles]
+        weight = model.entities[model.index(team.payload)].mass_kg * gravity
+        if team.rigid:
+            loads[rows] = (loads[rows].sum() + weight) / len(rows)
+        else:
+            points = attachment_points(model, team)
+            np.add.at(loads, rows, Tension(points, weight).at_rest(weight))
+    return loads
 
 
 def _balance(scenario: Scenario, sets: list[RotorSet], thrusts: np.ndarray) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rotor_core.config.initial import upright
 from rotor_core.config.schema import Scenario
 from rotor_core.errors import ContractError, SolverError
 from rotor_core.plans.plan import AXES, Plan, hold
@@ -28,8 +29,6 @@ from rotor_flight.optimal.terms import (
 from rotor_planning.trajectories.from_config import make_plans
 from rotor_planning.trajectories.polynomial import minimum_derivative
 from rotor_sim.simulation import Simulation
-
-LEVEL = np.array([1.0, 0.0, 0.0, 0.0])
 
 GOAL = {0: 5.0, 3: 2.0, 6: 2.0, 9: 1.0}
 """Weights of what must be met at goals, by coordinates: a metre counts more than a metre per second."""
@@ -192,7 +191,8 @@ class Planning:
                     terms[k].append(self._term(name, 9, np.zeros(3), rate))
                 if weights.tilt_per_s:
                     tilt = root * np.sqrt(weights.tilt_per_s) * one
-                    terms[k].append(self._term(name, 3, LEVEL, tilt))
+                    level = upright(State(self.states).attitude[vehicles.index(name)])
+                    terms[k].append(self._term(name, 3, level, tilt))
             if task.tension_n is not None:
                 weight = self.mass * self.scenario.environment.gravity_m_s2
                 terms[k].append(TensionTerm(*task.tension_n, scale=weight))

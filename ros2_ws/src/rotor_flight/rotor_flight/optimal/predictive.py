@@ -15,7 +15,7 @@ from transforms3d.quaternions import quat2mat
 
 from rotor_control.team_laws import TeamLaw
 from rotor_core.config.controllers import PredictiveControl
-from rotor_core.config.initial import initial_states
+from rotor_core.config.initial import initial_states, upright
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import Team
 from rotor_core.errors import ConfigError, RotorError
@@ -103,7 +103,11 @@ class PredictiveLaw(TeamLaw):
             )
         self._payload = model.index(str(team.payload))
         places = State(states).position
-        self._formation = places - places[self._payload]
+        attitudes = State(states).attitude
+        self._formation = (places - places[self._payload]) @ quat2mat(attitudes[self._payload])
+        """Places in the axes of the payload (C.49)."""
+        self._attitudes = np.array([upright(q) for q in attitudes])
+        """Of the start, level: vehicles keep their headings."""
         self._every = max(1, round(control.solve_s / scenario.time.control_s))
         self._period = scenario.time.control_s
         effort = np.sqrt(control.period_s * control.thrust)
@@ -207,7 +211,7 @@ class PredictiveLaw(TeamLaw):
         states = np.zeros((len(self._formation), int(STATE)))
         moved = State(states)
         moved.position[:] = wanted.position + self._formation @ R.T
-        moved.attitude[:, 0] = 1.0
+        moved.attitude[:] = self._attitudes
         moved.velocity[:] = wanted.velocity + np.cross(wanted.body_rate, self._formation) @ R.T
         moved.attitude[self._payload] = wanted.attitude
         moved.body_rate[self._payload] = wanted.body_rate

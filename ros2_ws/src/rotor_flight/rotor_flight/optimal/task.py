@@ -44,7 +44,8 @@ class Weights:
     """Weights of what is merely undesirable, next to a second of a fastest flight (``haste_per_s``).
 
     ``thrust_per_n2_s``, ``winch_s3_per_m2``: of squares of thrusts about hover and of accelerations of winches, per
-    second; ``rate_s``, ``tilt_per_s``: of squares of body rates and of tilts; ``energy_per_j``: of a joule at the
+    second; ``rate_s``, ``tilt_per_s``: of squares of body rates, and of tilts and turns away from the headings of the
+    start; ``energy_per_j``: of a joule at the
     shafts of the rotors, drag torque times speed.
     """
 
