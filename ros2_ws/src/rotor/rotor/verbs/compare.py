@@ -52,14 +52,17 @@ def _compare(options: argparse.Namespace) -> int:
     for note in comparison.notes:
         print(f"note: {note}", file=sys.stderr)
     print(f"{folder}/: report.html, summary.json, errors.csv")
-    over = _over(summary["bodies"], options)
+    over = _over(summary["bodies"], summary["points"], options)
     for line in over:
         print(f"above its limit: {line}")
     return int(bool(over))
 
 
-def _over(bodies: dict, options: argparse.Namespace) -> list[str]:
-    """Figures above the requested limits, in words; a figure that could not be measured counts as above its limit."""
+def _over(bodies: dict, points: list[str], options: argparse.Namespace) -> list[str]:
+    """Figures above the requested limits, in words; a figure that could not be measured counts as above its limit.
+
+    ``points`` have no attitude.
+    """
     out = []
     for name, (figure, unit) in LIMITS.items():
         limit = getattr(options, name.replace("-", "_"))
@@ -68,6 +71,9 @@ def _over(bodies: dict, options: argparse.Namespace) -> list[str]:
         values = {body: f[figure] for body, f in bodies.items() if f[figure] is not None}
         if not values:
             out.append(f"--{name}: no body has that figure")
+        else:
+            unknown = [body for body in bodies if body not in {*values, *points}]
+            out += [f"{body}: {figure} is not known in both recordings" for body in unknown]
         out += [
             f"{b}: {figure} {v:.4g} {unit} (limit {limit:g})"
             for b, v in values.items()

@@ -91,6 +91,9 @@ def summary_rows(summary: dict) -> list[tuple[str, str]]:
             ):
                 most = max(CAUSES, key=lambda cause: summary.get(cause, 0))
                 rows.append(("", REMEDIES[most]))
+    if resets := summary.get("resets"):
+        after = "a reset" if resets == 1 else f"{resets} resets"
+        rows.append(("recorded before", f"what was flown before {after}; it is left out"))
     if summary.get("missing_rows"):
         rows.append(("not recorded", f"{summary['missing_rows']} instants between the others"))
     if summary.get("limited_periods"):

@@ -20,7 +20,7 @@ from rotor_recordings.compare.cables import CableComparison, cable_motions
 from rotor_recordings.compare.clock import ClockOffset, clock_offset
 from rotor_recordings.compare.errors import BodyErrors, body_errors
 from rotor_recordings.compare.evo_program import evo_statistics
-from rotor_recordings.compare.plausible import check_tracks, frozen, turned
+from rotor_recordings.compare.plausible import check_tracks, frozen, is_slow, turned
 from rotor_recordings.motion.recording import Recording
 from rotor_recordings.motion.track import NANO, Samples, Track, known_in, resampled
 
@@ -35,6 +35,9 @@ CHANGE_OVER = 1.0
 
 SAME_CLOCK, SAME_FRAME = 1e-3, 1e-3
 """Two simulated flights that seem to be farther apart than this are told of, s and m."""
+
+HALF = 0.5
+"""A comparison of less than this share of what was asked for is told of."""
 
 REFINED_ON = 500
 """Poses of a body that it is refined on."""
@@ -135,6 +138,7 @@ class Comparison:
             },
             "bodies": {name: b.figures() for name, b in self.bodies.items()},
             "cables": {name: c.figures() for name, c in self.cables.items()},
+            "points": sorted(_points(self.scenario)) if self.scenario else [],
             "evo": self.evo,
             "notes": list(self.notes),
         }
@@ -147,7 +151,13 @@ def compare(sim: Recording, real: Recording, options: CompareOptions) -> Compari
         ConfigError: bodies, clock, frame or markers cannot be found out; the text says which option tells them.
     """
     pairs = _matched(sim, real, options)
-    notes = check_tracks(pairs) + frozen(pairs.values())
+    notes = sim.notes + real.notes + _left_out(sim, real, pairs, options)
+    for recording, side, given in (
+        (sim, 0, options.sim_topics),
+        (real, 1, options.real_topics),
+    ):
+        notes += recording.alike([pair[side] for b, pair in pairs.items() if b not in given])
+    notes += check_tracks(pairs) + frozen(pairs.values())
     try:
         clock, alignment, stamps = _aligned(pairs, sim, options)
     except ConfigError as error:
@@ -185,6 +195,7 @@ def compare(sim: Recording, real: Recording, options: CompareOptions) -> Compari
             }
         evo = {body: call.result() for body, call in calls.items() if call.result()}
     sources = {b: (s.source, r.source) for b, (s, r) in pairs.items()}
+    notes += _short(errors, pairs, options)
     notes += turned(errors, sources)
     if not clock.is_refined:
         notes += (
@@ -315,6 +326,44 @@ def _matched(
         )
         for s, r in names.items()
     }
+
+
+def _left_out(
+    sim: Recording, real: Recording, pairs: dict[str, tuple[Track, Track]], options: CompareOptions
+) -> tuple[str, ...]:
+    """A note on bodies that only one of the recordings names, unless somebody has said which count."""
+    if options.bodies:
+        return ()
+    used = {r.body for _, r in pairs.values()}
+    missing = [b for b in sim.bodies if b not in pairs and b != "world"]
+    spare = [b for b in real.bodies if b not in used]
+    if not missing:
+        return ()
+    also = f"; {real.path} also holds {', '.join(spare)}" if spare else ""
+    return (
+        f"not compared: {', '.join(missing)}, of which {real.path} has no path of that name{also}. Other names: --body "
+        "SIM=REAL.",
+    )
+
+
+def _short(
+    errors: dict[str, BodyErrors],
+    pairs: dict[str, tuple[Track, Track]],
+    options: CompareOptions,
+) -> tuple[str, ...]:
+    """Notes on bodies of which only a small part of what was asked for could be compared."""
+    out = []
+    for body, found in errors.items():
+        if any(is_slow(track) for track in pairs[body]):
+            continue  # which is told of
+        whole = pairs[body][0].seconds(pairs[body][0].stamps[0])[-1]
+        asked = min(whole, np.inf if options.end is None else options.end) - (options.start or 0.0)
+        poses = int(np.isfinite(found.position).all(axis=1).sum())
+        if (lasts := poses * found.step) < HALF * asked:
+            out.append(
+                f"{body}: only {lasts:.2f} s of {asked:.2f} s were compared, where both recordings know it"
+            )
+    return tuple(out)
 
 
 def _common(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.signal import welch
@@ -67,8 +67,11 @@ class BodyErrors:
     def figures(self) -> dict:
         """Numbers of the report; keys carry their units."""
         distance = np.linalg.norm(self.position, axis=1)
+        known = self.time[np.isfinite(distance)]
         out: dict = {
-            "poses": int(np.isfinite(distance).sum()),
+            "poses": len(known),
+            "from_s": float(known[0]) if len(known) else None,
+            "to_s": float(known[-1]) if len(known) else None,
             "position_rmse_m": rms(distance),
             "position_rmse_xyz_m": [rms(self.position[:, i]) for i in range(3)],
             "position_mean_xyz_m": _mean(self.position),
@@ -112,6 +115,8 @@ def body_errors(
         attitude = np.full((len(stamps), 3), np.nan)
         turned = real.at(known).rotations.inv() * sim.at(known).rotations
         attitude[known] = turned.as_rotvec()
+        if sim.rates is None or real.rates is None:  # else one would be filtered and the other not
+            sim, real = replace(sim, rates=None), replace(real, rates=None)
         a, b = (angular_velocity(s, stamps) for s in (sim, real))
         rate = np.where(known[:, None], a - b, np.nan)
     nan = np.where(known, 0.0, np.nan)[:, None]

@@ -73,6 +73,9 @@ def rows_of(summary: dict) -> list[tuple[str, str]]:
         )
     for body, f in summary["bodies"].items():
         xyz = ", ".join(f"{1e3 * v:.1f}" for v in f["position_rmse_xyz_m"])
+        if f["poses"]:
+            span = f"{f['from_s']:.2f} .. {f['to_s']:.2f} s, {f['poses']} poses"
+            rows.append((f"{body}: compared", span))
         rows.append(
             (
                 f"{body}: position RMSE",

@@ -30,7 +30,7 @@ def check_tracks(pairs: Mapping[str, tuple[Track, Track]]) -> tuple[str, ...]:
     slow = {}
     for body, pair in pairs.items():
         for track in pair:
-            if track.rate_hz * GAP < 1.0 - 1e-6:
+            if is_slow(track):
                 slow[body] = (
                     f"{track.source}: poses of {track.body} come at {track.rate_hz:.3g} Hz, at least {1.0 / GAP:g} Hz "
                     f"are needed: what is farther apart than {GAP:g} s counts as a drop-out."
@@ -44,6 +44,11 @@ def check_tracks(pairs: Mapping[str, tuple[Track, Track]]) -> tuple[str, ...]:
     if len(slow) == len(pairs):
         raise ConfigError(next(iter(slow.values())))
     return tuple(slow.values())
+
+
+def is_slow(track: Track) -> bool:
+    """True if poses come so seldom that all of it is gaps."""
+    return track.rate_hz * GAP < 1.0 - 1e-6
 
 
 def frozen(pairs: Iterable[tuple[Track, Track]]) -> tuple[str, ...]:

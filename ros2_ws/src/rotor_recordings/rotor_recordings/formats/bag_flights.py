@@ -34,6 +34,7 @@ from rotor_recordings.formats.bags import (
     opened,
     topics_of_flight,
 )
+from rotor_recordings.formats.epochs import Clockwork, newest_epoch
 from rotor_recordings.formats.message_table import MessageTable, Rows, tables
 from rotor_recordings.formats.own_topics import OwnTopics
 from rotor_recordings.formats.topics import DIAGNOSTICS, JOINT_EFFORTS, JOINTS, REFERENCE_PARTS
@@ -49,6 +50,9 @@ SWASHPLATE = 3
 
 TOLD = ("mission", "power", "integration", "redundant_cables")
 """Figures of a flight that its bag keeps beside the messages."""
+
+RESETS = "resets"
+"""Figure of a flight: after how many resets, or other jumps of the state, in the same recording it was flown."""
 
 COUNTED = ("missed_deadlines", *CAUSES, "stale_commands", "rejected_commands", "control_periods")
 """What diagnostics count."""
@@ -77,7 +81,10 @@ def read_flight(
         if asked := heard.extra.pop(ASKED, None):
             heard.asked[:] = asked
         heard.limited = heard.extra.pop(LIMITED, None)
-        heard.listen(reader)
+        try:
+            heard.listen(reader)
+        except ConfigError as error:
+            raise error if str(path) in str(error) else ConfigError(f"{path}: {error}") from error
         return _flight(heard, path)
 
 
@@ -86,7 +93,9 @@ class _Heard:
 
     def __init__(self, path: Path, scenario: Scenario, states: str, topics: OwnTopics) -> None:
         self._path, self.scenario, self._topics = path, scenario, topics
+        self._shown = states
         self.vehicles = [v.name for v in scenario.model.vehicles]
+        self.truth_kinds = (states,)
         self.truth: dict[str, Rows] = {e.name: Rows() for e in scenario.model.entities}
         self.joints: dict[str, Rows] = {
             v.name: Rows() for v in scenario.model.vehicles if v.moving_joints
@@ -132,7 +141,14 @@ class _Heard:
         self._orders = {JOINT_EFFORTS, JOINTS} if scenario.command_input != "team" else set()
 
     def listen(self, reader: AnyReader) -> None:
-        """Take up all messages of a bag."""
+        """Take up all messages of the newest epoch of a bag.
+
+        Raises:
+            ConfigError: it holds two flights that cannot be told apart.
+        """
+        epoch, clockwork = newest_epoch(reader, self._topics), Clockwork()
+        if epoch.before:
+            self.extra[RESETS] = len(epoch.before)
 
         def kind_of(topic: str) -> str:
             if topic == DIAGNOSTICS:
@@ -144,6 +160,13 @@ class _Heard:
         many = [c for c in reader.connections if kind_of(c.topic) in (told, *self._tables)]
         for heard in tables(reader, many):
             topic = heard.connection.topic
+            if kind_of(topic) == self._shown:
+                clockwork.see(topic, heard.table.stamps())
+            if epoch.before:
+                times = heard.received if kind_of(topic) == told else heard.table.stamps()
+                heard = heard.where(times >= epoch.since)
+                if not len(heard.order):
+                    continue
             *_, whose, _ = ("", *self._topics.name_of(topic).replace(f"/{CMD}", "/").split("/"))
             if kind_of(topic) == told:
                 self.single.hear(whose, heard.received, heard.table)
@@ -152,13 +175,19 @@ class _Heard:
         few = [c for c in reader.connections if kind_of(c.topic) in self._messages]
         for connection, _, raw in reader.messages(few) if few else ():
             message: Any = reader.deserialize(raw, connection.msgtype)
-            self._messages[kind_of(connection.topic)](message)
+            kind = kind_of(connection.topic)
+            if kind == "plan" and epoch.before and message.epoch != epoch.number:
+                continue
+            if kind in ("events", "diagnostics") and round(_seconds(message) / NANO) < epoch.since:
+                continue
+            self._messages[kind](message)
         orders = [c for c in reader.connections if kind_of(c.topic) in self._orders]
         self.tells_efforts = bool(orders)
         for connection, received, raw in reader.messages(orders) if orders else ():
             vehicle = self._topics.name_of(connection.topic).partition("/")[0]
             message = reader.deserialize(raw, connection.msgtype)
-            self.single.hear_efforts(vehicle, received, message)
+            if received >= epoch.since:
+                self.single.hear_efforts(vehicle, received, message)
 
     def _hear_states(self, entity: str, table: MessageTable) -> None:
         if entity not in self.truth:

@@ -20,10 +20,12 @@ from rotor_core.errors import ConfigError, RotorError
 from rotor_core.math.rotation_vectors import rotation_from
 from rotor_core.state import State
 from rotor_dynamics.hybrid.events import EVENT_NAMES, PARTS
+from rotor_recordings.formats.epochs import Clockwork, newest_epoch
 from rotor_recordings.formats.message_table import MessageTable, Rows, tables
 from rotor_recordings.formats.own_topics import LABORATORY, TOPICS, OwnTopics
+from rotor_recordings.motion.derivatives import has_wrong_velocities, without_velocities
 from rotor_recordings.motion.recording import CableRows, Recording, ends_of_cables
-from rotor_recordings.motion.track import LEAST, Samples, Track, ordered
+from rotor_recordings.motion.track import LEAST, NANO, Samples, Track, ordered
 
 Row = tuple[str, np.ndarray, str, np.ndarray]
 """Body, stamps of messages (n,) ns, frame, and states (n, 13); NaN where a message does not say."""
@@ -41,8 +43,8 @@ LIMITED = "limited"
 """Among them: control periods with limited commands, as of :attr:`rotor_flight.flight.Flight.limited`."""
 
 GENERIC = frozenset(
-    "vicon mocap vrpn_mocap vrpn optitrack natnet qualisys pose poses odom odometry ground_truth tf world "
-    "base_link root".split()
+    "vicon mocap vrpn_mocap vrpn optitrack natnet qualisys pose poses point odom odometry ground_truth tf world "
+    "base_link body root".split()
 )
 """Parts of a topic that name no body."""
 
@@ -110,18 +112,43 @@ def read_bag(path: Path, clock: str = "header", *, wanted: bool = False) -> Reco
                 part = heard.order, stamps, heard.received, frame, numbers
                 rows.setdefault((body, topic, parent), []).append(part)
         kind = "ROS 2 bag" if reader.is2 else "ROS 1 bag"
-        cables = _cables(reader, clock)
+        since, notes = _newest_flight(path, reader) if clock == "header" else (None, ())
+        cables = _cables(reader, clock, since)
     tracks = tuple(
-        _track(body, topic, found, clock)
+        _track(body, topic, found, clock, since)
         for (body, topic, parent), found in rows.items()
         # what is seen from a body that moves itself is no path
-        if parent not in children and sum(int(_is_known(n).sum()) for *_, n in found) >= LEAST
+        if parent not in children
+        and sum(int((_is_known(n) & _is_after(s, since)).sum()) for _, s, *_, n in found) >= LEAST
     )
+    doubted = [t for t in tracks if has_wrong_velocities(t)]
+    notes += tuple(
+        f"{path}: {t.source}: velocities of {t.body} are not the derivative of its places (zeros, or in other axes?); "
+        "they count as not recorded"
+        for t in doubted
+    )
+    tracks = tuple(without_velocities(t) if t in doubted else t for t in tracks)
     if not tracks:
         raise ConfigError(
             f"{path}: holds no topic with poses of something that moves; its types are {', '.join(types)}."
         )
-    return Recording(str(path), kind, tracks, custom_data(path, "scenario"), cables)
+    return Recording(str(path), kind, tracks, custom_data(path, "scenario"), cables, notes)
+
+
+def _newest_flight(path: Path, reader: AnyReader) -> tuple[int | None, tuple[str, ...]]:
+    """Stamp, ns, at which the newest flight in a recording of ours begins, and what is to be said of it."""
+    if not any(c.msgtype == "rotor_msgs/msg/TeamCommand" for c in reader.connections):
+        return None, ()
+    epoch = newest_epoch(reader, topics_of_flight(path, reader.connections))
+    if not epoch.before:
+        return None, ()
+    return epoch.since, (
+        f"{path}: what was flown before the reset at {epoch.since * NANO:.3f} s is left out",
+    )
+
+
+def _is_after(stamps: np.ndarray, since: int | None) -> np.ndarray:
+    return np.ones(len(stamps), bool) if since is None else stamps >= since
 
 
 def custom_data(path: Path, key: str) -> str:
@@ -190,7 +217,7 @@ def topics_of_flight(path: Path, connections: Iterable[Connection]) -> OwnTopics
     return OwnTopics(found.pop() if found else "")
 
 
-def _cables(reader: AnyReader, clock: str) -> CableRows | None:
+def _cables(reader: AnyReader, clock: str, since: int | None) -> CableRows | None:
     found = [c for c in reader.connections if c.msgtype == "rotor_msgs/msg/CableStates"]
     names: tuple[str, ...] = ()
     rows = Rows()
@@ -199,11 +226,13 @@ def _cables(reader: AnyReader, clock: str) -> CableRows | None:
         names = names or here
         if here == names:  # not of another team
             stamps = heard.received if clock == "receive" else heard.table.stamps()
-            rows.add(stamps, cable_rows(heard.table))
+            kept = _is_after(stamps, since)
+            rows.add(stamps[kept], cable_rows(heard.table)[kept])
     if len(rows.stamps) < 2:
         return None
     numbers = rows.at(rows.stamps, (len(names), 2))
-    ends = ends_of_cables(_cuts(reader, names, clock), len(names))
+    cuts = [cut for cut in _cuts(reader, names, clock) if since is None or cut[0] >= since]
+    ends = ends_of_cables(cuts, len(names))
     return CableRows(rows.stamps, numbers[..., 0], numbers[..., 1] == 1.0, names, ends)
 
 
@@ -228,7 +257,9 @@ def cable_rows(table: MessageTable) -> np.ndarray:
     return np.reshape(columns, (n, 2, len(table))).transpose(2, 0, 1)
 
 
-def _track(body: str, topic: str, found: list[_Part], clock: str) -> Track:
+def _track(
+    body: str, topic: str, found: list[_Part], clock: str, since: int | None = None
+) -> Track:
     """Path of a body by its stamps; of a topic without any, or by another clock, by the times of reception.
 
     Single messages without a stamp, such as a node sends before it knows the time, are left out.
@@ -240,6 +271,9 @@ def _track(body: str, topic: str, found: list[_Part], clock: str) -> Track:
         stamps = received
     else:
         stamps, values = stamps[stamps != 0], values[stamps != 0]
+        Clockwork().see(topic, stamps)
+        kept = _is_after(stamps, since)
+        stamps, values = stamps[kept], values[kept]
 
     def column(start: int, width: int) -> np.ndarray | None:
         part = values[:, start : start + width]

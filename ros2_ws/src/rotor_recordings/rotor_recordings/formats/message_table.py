@@ -65,6 +65,10 @@ class MessageTable:
     def __len__(self) -> int:
         return len(self.data)
 
+    def where(self, kept: np.ndarray) -> MessageTable:
+        """Only the messages at which ``kept``, (n,) bool."""
+        return MessageTable(self.first, self.data[kept], self._layout)
+
     def _view(self, offset: int, code: str, count: int) -> np.ndarray:
         kind = np.dtype(self._order + code)
         return self.data[:, offset : offset + count * kind.itemsize].view(kind)
@@ -150,6 +154,11 @@ class Heard(NamedTuple):
     order: np.ndarray
     received: np.ndarray
     table: MessageTable
+
+    def where(self, kept: np.ndarray) -> Heard:
+        """Only the messages at which ``kept``, (n,) bool."""
+        table = self.table.where(kept)
+        return Heard(self.connection, self.order[kept], self.received[kept], table)
 
 
 def tables(reader: AnyReader, connections: Iterable[Connection]) -> Iterator[Heard]:

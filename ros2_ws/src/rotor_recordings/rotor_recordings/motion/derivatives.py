@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.signal import savgol_filter
 from scipy.spatial.transform import Rotation
 
 from rotor_core.math.rotation_vectors import rotation_from
-from rotor_recordings.motion.track import NANO, Samples
+from rotor_recordings.motion.track import GAP, NANO, Samples, Track
+
+TRAVEL, LEAST_WAY, WRONG = 0.5, 0.01, 0.5
+"""Velocities are wrong that miss more than half of the way over half a second, where that is a centimetre or more."""
 
 RATE_SPAN = 0.05
 """Rates that were not recorded come from the turn over this time, s: attitude noise of 0.2 deg becomes 6 deg/s."""
@@ -51,6 +56,36 @@ def angular_velocity(samples: Samples, stamps: np.ndarray) -> np.ndarray:
         # over a turn of 0.1 rad the mean rate differs from that in the middle by second order only
         out[rows + k] = turned.as_rotvec() / spans[rows, None]
     return out
+
+
+def has_wrong_velocities(track: Track) -> bool:
+    """True if the velocities that were recorded are not those with which the body moves from place to place.
+
+    Many bridges of motion capture leave them zero, and some write them in the axes of the world.
+    """
+    samples, t = track.samples, track.seconds(track.stamps[0])
+    if samples.velocities is None:
+        return False
+    steps = np.diff(t)[:, None]
+    usual = steps[:, 0] <= GAP
+    moved = np.where(usual[:, None], np.diff(samples.positions, axis=0), 0.0)
+    mean = 0.5 * (samples.velocities[1:] + samples.velocities[:-1])
+    told = np.where(usual[:, None], mean * steps, 0.0)
+    apart = max(1, int(np.searchsorted(t, t[0] + TRAVEL)))
+    way, error = (
+        np.cumsum(np.vstack([np.zeros((1, 3)), part]), axis=0) for part in (moved, told - moved)
+    )
+    if len(way) <= apart:
+        return False
+    travelled, missed = (
+        np.sqrt(np.nanmean(np.sum((c[apart:] - c[:-apart]) ** 2, axis=1))) for c in (way, error)
+    )
+    return bool(travelled > LEAST_WAY and not missed <= WRONG * travelled)
+
+
+def without_velocities(track: Track) -> Track:
+    """The same path, its velocities and rates not recorded."""
+    return replace(track, samples=replace(track.samples, velocities=None, rates=None))
 
 
 def _rotation(attitudes: np.ndarray) -> Rotation:

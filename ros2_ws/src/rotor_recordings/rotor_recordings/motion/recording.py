@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -78,6 +79,7 @@ class Recording:
         tracks: in the order of the file; several per body where several topics show it.
         scenario: YAML of the scenario where a recording of this suite holds it.
         cables: what it says of cables; None: nothing.
+        notes: what of it is left out, in words.
     """
 
     path: str
@@ -85,6 +87,7 @@ class Recording:
     tracks: tuple[Track, ...]
     scenario: str = ""
     cables: CableRows | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def bodies(self) -> list[str]:
@@ -109,6 +112,21 @@ class Recording:
                 raise ConfigError(f"{self.path}: {body} is not in {source}; it is in {sources}.")
             return named[0]
         return min(found, key=_rank)
+
+    def alike(self, chosen: Iterable[Track]) -> tuple[str, ...]:
+        """Notes on tracks that were chosen although others of the same body are as good."""
+        out = []
+        for track in chosen:
+            others = [
+                t.source
+                for t in self.tracks
+                if t.body == track.body and t is not track and _rank(t) == _rank(track)
+            ]
+            if others:
+                out.append(
+                    f"{self.path}: {track.body} is taken from {track.source}; it is in {', '.join(others)}, too"
+                )
+        return tuple(out)
 
 
 def _rank(track: Track) -> int:

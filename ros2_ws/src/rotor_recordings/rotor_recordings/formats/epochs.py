@@ -1,0 +1,96 @@
+"""What of a recording is the flight: what came after the last reset, of one clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from rosbags.highlevel import AnyReader
+
+from rotor_core.errors import ConfigError
+from rotor_recordings.formats.message_table import tables
+from rotor_recordings.formats.own_topics import OwnTopics
+from rotor_recordings.formats.topics import TEAM_COMMAND, TEAM_STATE
+from rotor_recordings.motion.track import NANO
+
+LEAP = 1.0
+"""Stamps of a topic that go back by more than this belong to another flight, s: messages overtake others by less."""
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """The newest epoch of a recording in which somebody flew.
+
+    Attributes:
+        number: as messages tell it; None: none does.
+        since: stamp at which it begins, ns; what is earlier came before a reset or another jump of the state.
+        before: stamps at which it and the ones before it began, ns, without the first.
+    """
+
+    number: int | None = None
+    since: int = np.iinfo(np.int64).min
+    before: tuple[int, ...] = ()
+
+
+def newest_epoch(reader: AnyReader, topics: OwnTopics) -> Epoch:
+    """Find it by the epochs that team commands tell, or, where these are not recorded, by those of team states.
+
+    Raises:
+        ConfigError: time was set back: stamps stand twice.
+    """
+    found: dict[int, tuple[int, int, int]] = {}
+    """First and last stamp, and the largest step, by epoch."""
+    for wanted in (TEAM_COMMAND, TEAM_STATE):
+        own = [c for c in reader.connections if topics.name_of(c.topic) == wanted]
+        for heard in tables(reader, own):
+            epochs, stamps, steps = heard.table["epoch"], heard.table.stamps(), heard.table["step"]
+            for epoch in np.unique(epochs).tolist():
+                at = epochs == epoch
+                first, last = int(stamps[at].min()), int(stamps[at].max())
+                before = found.get(epoch, (first, last, 0))
+                found[epoch] = (
+                    min(first, before[0]),
+                    max(last, before[1]),
+                    max(int(steps[at].max()), before[2]),
+                )
+        if found:
+            break
+    flown = sorted(epoch for epoch, (*_, steps) in found.items() if steps > 0)
+    if len(flown) < 2:
+        return Epoch(flown[0] if flown else None)
+    for earlier, later in pairwise(flown):
+        if found[earlier][1] > found[later][0]:
+            raise ConfigError(
+                f"time was set back to {found[later][0] * NANO:.3f} s by a reset: what was flown before has the same "
+                "stamps, and the two cannot be told apart. Record flights one by one, or reset the state alone."
+            )
+    begun = tuple(found[epoch][0] for epoch in flown[1:])
+    return Epoch(flown[-1], begun[-1], begun)
+
+
+class Clockwork:
+    """Watches that the stamps of a topic go forward, as they come."""
+
+    def __init__(self) -> None:
+        self._newest: dict[str, int] = {}
+
+    def see(self, topic: str, stamps: np.ndarray) -> None:
+        """Take up stamps in the order of reception, (n,) ns.
+
+        Raises:
+            ConfigError: they go back, as in a recording of two flights.
+        """
+        if not len(stamps):
+            return
+        before = self._newest.get(topic, int(stamps[0]))
+        highest = np.maximum.accumulate(np.maximum(stamps, before))
+        back = highest - stamps
+        worst = int(np.argmax(back))
+        if back[worst] * NANO > LEAP:
+            raise ConfigError(
+                f"{topic}: its stamps go back from {highest[worst] * NANO:.3f} to {stamps[worst] * NANO:.3f} s: it "
+                "holds two flights, or its clock was set. Give one flight alone, or use the times of reception where "
+                "there are only paths to compare (--clock receive)."
+            )
+        self._newest[topic] = int(highest[-1])
