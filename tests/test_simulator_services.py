@@ -709,6 +709,19 @@ def test_the_stepping_action(tmp_path):
         result = goal.get_result_async()
         bench.until(result.done, "result")
         assert "cancelled after" in result.result().result.result.error_message
+        for order in ("pause", "reset"):  # it asked for one step after the other, and these came in between
+            feedback.clear()
+            goal = run(1_000_000)
+            bench.until(lambda: len(feedback) > 5, "feedback")
+            refused = bench.call(Step, "/simulator/step", Step.Request(steps=1))
+            assert not refused.success and "still to be done" in refused.message
+            assert trigger(bench, order).success
+            result = goal.get_result_async()
+            bench.until(result.done, "result")
+            assert "meanwhile" in result.result().result.result.error_message
+            step = bench.standing(states).step
+            bench.spin(0.3)
+            assert states[-1].step == step
         assert trigger(bench, "play").success
         result = run(3).get_result_async()
         bench.until(result.done, "result")

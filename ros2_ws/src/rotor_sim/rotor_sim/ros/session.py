@@ -110,6 +110,7 @@ class Session:
         self._company = 0
         self.is_held = options.wait_for_recorder
         self._stepping: Callable[[Result], object] | None = None
+        self._stepped: Callable[[int], object] = lambda left: None
         self._entities = entities = Entities(node)
         self.health = Health(entities, self.simulation, self.time)
         self.health.values()  # loads now what the first report in real time could not wait for
@@ -255,8 +256,19 @@ class Session:
             self._report()
         return result
 
-    def step(self, n: int, done: Callable[[Result], object]) -> None:
-        """Let a paused simulation do ``n`` control periods; ``done`` is called with the outcome."""
+    def step(
+        self,
+        n: int,
+        done: Callable[[Result], object],
+        stepped: Callable[[int], object] = lambda left: None,
+    ) -> None:
+        """Let a paused simulation do ``n`` control periods.
+
+        Args:
+            n: how many.
+            done: called with the outcome.
+            stepped: called after each of them with the number of those that are left.
+        """
         if not self.active or self.is_over:
             why = "its duration is over" if self.active else "the simulator is not active"
             done(Result(Code.OPERATION_FAILED, f"{why}."))
@@ -266,9 +278,13 @@ class Session:
             return
         result = self.machine.request_steps(n)
         if result.ok:
-            self._stepping = done
+            self._stepping, self._stepped = done, stepped
         else:
             done(result)
+
+    def end_steps(self, why: str) -> None:
+        """Do no more of the steps that are under way."""
+        self._finish_steps(Result(Code.OPERATION_FAILED, why))
 
     def reset(self, *, state: bool = True, time: bool = False) -> None:
         """Back to the initial state (which repeats the run to the bit), to the initial time, or both.
@@ -436,8 +452,11 @@ class Session:
         if not self._outputs.shows_the_truth:
             self._outputs.measured(self._measured, self._first_step)
         self.machine.advanced()
-        if self._stepping is not None and not self.machine.is_stepping:
-            self._outputs.final()
+        if self._stepping is None:
+            return
+        self._outputs.final(self._first_step)
+        self._stepped(self.machine.steps_left)
+        if not self.machine.is_stepping:
             self._finish_steps(Result(Code.OK))
 
     @property

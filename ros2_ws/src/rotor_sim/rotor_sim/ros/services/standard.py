@@ -134,27 +134,26 @@ class StandardServices:
 
         self.session.step(request.steps, done)  # type: ignore[attr-defined]
 
-    async def _one_step(self) -> Result:
-        future: Future = Future()
-        self.session.step(1, future.set_result)
-        return await future
-
     async def _simulate_steps(self, goal: object) -> object:
+        """All steps are asked for at once, so that a pause or a reset ends them, and nobody steps in between."""
         wanted = int(goal.request.steps)  # type: ignore[attr-defined]
-        result, done = Result(Code.OK), 0
-        while done < wanted and result.ok:
-            if goal.is_cancel_requested:  # type: ignore[attr-defined]
-                goal.canceled()  # type: ignore[attr-defined]
-                text = f"cancelled after {done} of {wanted} steps."
-                return answer(self._action.Result(), Result(Code.OPERATION_FAILED, text))
-            result = await self._one_step()
-            if result.ok:
-                done += 1
-                feedback = self._action.Feedback()
-                feedback.completed_steps, feedback.remaining_steps = done, wanted - done
-                goal.publish_feedback(feedback)  # type: ignore[attr-defined]
+        ended: Future = Future()
+
+        def stepped(left: int) -> None:
+            feedback = self._action.Feedback()
+            feedback.completed_steps, feedback.remaining_steps = wanted - left, left
+            goal.publish_feedback(feedback)  # type: ignore[attr-defined]
+            if left and goal.is_cancel_requested:  # type: ignore[attr-defined]
+                self.session.end_steps(f"cancelled after {wanted - left} of {wanted} steps.")
+
+        result = Result(Code.OK)
+        if wanted > 0:
+            self.session.step(wanted, ended.set_result, stepped)
+            result = await ended
         if result.ok:
             goal.succeed()  # type: ignore[attr-defined]
+        elif goal.is_cancel_requested:  # type: ignore[attr-defined]
+            goal.canceled()  # type: ignore[attr-defined]
         else:
             goal.abort()  # type: ignore[attr-defined]
         return answer(self._action.Result(), result)

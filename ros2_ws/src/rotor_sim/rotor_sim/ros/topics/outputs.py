@@ -183,8 +183,10 @@ class Outputs:
         if self._publish_tf:
             self._world.transforms_while_time_stands()
 
-    def final(self) -> None:
-        """The state at which time stops."""
+    def final(self, step: int | None = None) -> None:
+        """The state at which time stops; ``step``: with which it may go on, and which need not be shown again then."""
+        if step is not None:
+            self._ahead = self._told = step
         self._world.clock()
         self._moving()
         self._driven()

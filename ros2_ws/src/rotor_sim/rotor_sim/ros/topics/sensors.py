@@ -134,7 +134,10 @@ class SensorPublisher:
             self._send(self._speeds, [s for s in self._simulation.rotor_speeds() if len(s)])
 
     def motors(self) -> None:
-        """Publish what motors and batteries give and take."""
+        """Publish what motors and batteries give and take, at the instants at which they are looked at."""
+        looked_at = self._simulation.supply.looked_at[0]
+        if -np.inf < looked_at != self._simulation.time:
+            return  # figures of another instant would get the stamp of this one
         stamp = self._time.stamp()
         for i, motors, battery in self._power:
             power = self._simulation.power[i]

@@ -18,6 +18,7 @@ from tf2_msgs.msg import TFMessage
 
 from rotor_core.config.sensing import Noise
 from rotor_core.config.teams import attachment_points, leave_from_b, teams
+from rotor_core.config.yaml.units import nanoseconds
 from rotor_core.math.rotations import body_axes, cross_matrix
 from rotor_core.messages.cdr import FrozenMessage, quaternion_paths, vector_paths
 from rotor_core.messages.convert import (
@@ -25,7 +26,7 @@ from rotor_core.messages.convert import (
     frame_of,
     nanoseconds_from_stamp,
     set_vector,
-    stamp_from_seconds,
+    stamp_from_nanoseconds,
 )
 from rotor_core.messages.team_wire import Heading, TeamStateWire, cable_paths
 from rotor_core.ros import qos
@@ -35,7 +36,7 @@ from rotor_dynamics.hybrid.events import EVENT_NAMES, Event
 from rotor_sim.ros.topics.arms import ArmPublisher
 from rotor_sim.ros.topics.entities import Entities
 from rotor_sim.sensing.suite import sensors_of
-from rotor_sim.simulation import Simulation
+from rotor_sim.simulation import START_TIME, Simulation
 
 EVENT_CODES = {name: code for code, name in EVENT_NAMES.items()}
 
@@ -59,7 +60,9 @@ class SimTime:
             time = self._simulation.time
         if time != self._made_at or self.offset_ns != self._made_offset:
             self._made_at, self._made_offset = time, self.offset_ns
-            self._made = stamp_from_seconds(time, offset_ns=self.offset_ns)
+            # what was captured before a reset of the time alone is of the first instant after it
+            made = max(nanoseconds(time) + self.offset_ns, nanoseconds(START_TIME))
+            self._made = stamp_from_nanoseconds(made)
         return self._made
 
 
