@@ -709,7 +709,10 @@ def test_the_stepping_action(tmp_path):
         result = goal.get_result_async()
         bench.until(result.done, "result")
         assert "cancelled after" in result.result().result.result.error_message
-        for order in ("pause", "reset"):  # it asked for one step after the other, and these came in between
+        for order in (
+            "pause",
+            "reset",
+        ):  # it asked for one step after the other, and these came in between
             feedback.clear()
             goal = run(1_000_000)
             bench.until(lambda: len(feedback) > 5, "feedback")

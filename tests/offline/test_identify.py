@@ -8,6 +8,7 @@ from dropping import DROPPED
 
 from rotor.cli import main
 from rotor_core.config.loader import load_scenario, scenario_from_text
+from rotor_core.config.model import DragCoefficients
 from rotor_core.config.schema import PlantChange
 from rotor_core.config.trajectories import HoverPlan
 from rotor_core.errors import ConfigError
@@ -373,6 +374,20 @@ def test_parameters_are_put_where_they_belong():
         .mass_kg
         == 0.278
     )
+
+
+def test_unequal_drag_is_begun_with_as_it_is():
+    """The mean in place of three numbers was another model, and its own mend was told as an improvement."""
+    scenario = load_scenario("quadrotor_circle")
+    vehicle = replace(
+        scenario.model.vehicles[0], drag=DragCoefficients(linear_n_s_per_m=(0.05, 0.1, 0.6))
+    )
+    scenario = replace(scenario, model=replace(scenario.model, vehicles=(vehicle,)))
+    (drag,) = chosen(scenario, ["drag_n_s_per_m"])
+    assert drag.nominal == pytest.approx(0.25)
+    assert drag.put(scenario, drag.nominal) == scenario
+    doubled = drag.put(scenario, 0.5).model.vehicles[0].drag.linear_n_s_per_m
+    assert doubled == pytest.approx((0.1, 0.2, 1.2))
 
 
 def test_what_cannot_be_told_apart_is_refused(flown):

@@ -7,8 +7,10 @@ import os
 import resource
 import shutil
 import signal
+import struct
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -17,10 +19,12 @@ import pytest
 from mcap.reader import make_reader
 from mcap.records import Chunk, Message
 from mcap.stream_reader import StreamReader, breakup_chunk
+from mcap.writer import Writer as McapWriter
+from rosbags.highlevel import AnyReader
 
 from rotor.cli import main
 from rotor_core.config.loader import dump_scenario, load_scenario
-from rotor_core.errors import RotorError
+from rotor_core.errors import ConfigError, RotorError
 from rotor_flight.fly import fly
 from rotor_recordings.formats.bag_flights import read_flight
 from rotor_recordings.formats.bag_writer import write_bag
@@ -270,3 +274,99 @@ def test_damaged_metadata_stop_no_recovery(flown, tmp_path, metadata):
     (bag / "bag.mcap").write_bytes(data[: int(0.7 * len(data))])
     (bag / "metadata.yaml").write_bytes(metadata)
     assert recover(bag).messages > 100
+
+
+def contents(path: Path) -> dict[int, bytes]:
+    """Messages of a bag by their times."""
+    with next(path.glob("*.mcap")).open("rb") as file:
+        return {m.log_time: m.data for _, _, m in make_reader(file).iter_messages()}
+
+
+def chunks_of(file: Path) -> list[tuple[int, int]]:
+    """Where the chunks of a file begin and end, bytes."""
+    with file.open("rb") as stream:
+        found, before = [], 0
+        for record in StreamReader(stream, emit_chunks=True).records:
+            if isinstance(record, Chunk):
+                found.append((before, stream.tell()))
+            before = stream.tell()
+    return found
+
+
+def test_no_wrong_bit_comes_back_as_a_message(tmp_path):
+    """Without checksums one bit of a chunk made other messages, and nobody noticed."""
+    live(tmp_path / "bag", 400).close()
+    told = contents(tmp_path / "bag")
+    file = next((tmp_path / "bag").glob("*.mcap"))
+    whole, rng = file.read_bytes(), np.random.default_rng(3)
+    begin, end = chunks_of(file)[2]
+    noticed = 0
+    for k in range(20):
+        bad = bytearray(whole)
+        bad[int(rng.integers(begin + 80, end))] ^= 1 << int(rng.integers(8))
+        folder = tmp_path / f"bad{k}"
+        folder.mkdir()
+        (folder / "bag.mcap").write_bytes(bad)
+        found = recover(folder, tmp_path / f"out{k}")
+        back = contents(found.path)
+        assert all(told[stamp] == data for stamp, data in back.items())
+        noticed += len(back) < len(told) and found.lost > 0
+    assert noticed > 15
+
+
+def test_a_damaged_first_chunk_costs_only_itself(tmp_path):
+    """It tells the topics, but so does the end of a bag that was closed."""
+    live(tmp_path / "bag", 400).close()
+    told = contents(tmp_path / "bag")
+    file = next((tmp_path / "bag").glob("*.mcap"))
+    begin, end = chunks_of(file)[0]
+    bad = bytearray(file.read_bytes())
+    bad[(begin + end) // 2] ^= 1
+    file.write_bytes(bad)
+    found = recover(tmp_path / "bag", tmp_path / "out")
+    assert 0 < len(told) - found.messages < 100 and found.nameless == 0
+    back = contents(found.path)
+    assert back.items() <= told.items() and len(back) == found.messages
+    (tmp_path / "cut").mkdir()
+    (tmp_path / "cut" / "bag.mcap").write_bytes(bad[: chunks_of(file)[-1][1]])  # never closed
+    with pytest.raises(RotorError, match="no whole message"):
+        recover(tmp_path / "cut", tmp_path / "nothing")
+
+
+def test_types_are_those_of_the_bag(tmp_path):
+    """A definition of today would read other numbers out of old bytes; what has none is left out, and named."""
+    path = tmp_path / "old" / "old.mcap"
+    path.parent.mkdir()
+    with path.open("wb") as file:
+        writer = McapWriter(file)
+        writer.start()
+        schema = writer.register_schema(
+            "std_msgs/msg/String", "ros2msg", b"int32 more\nstring data\n"
+        )
+        topics = [
+            writer.register_channel(name, "cdr", number)
+            for name, number in (("/told", schema), ("/nothing", 0))
+        ]
+        data = b"\0\1\0\0" + struct.pack("<iI", 7, 6) + b"hello\0"
+        for k in range(20):
+            writer.add_message(topics[k % 2], k, data, k)
+        writer.finish()
+    found = recover(path, tmp_path / "out")
+    assert found.messages == 10 and found.skipped == ("/nothing",) and found.lost == 0
+    with AnyReader([tmp_path / "out"]) as reader:
+        message = next(reader.deserialize(raw, c.msgtype) for c, _, raw in reader.messages())
+    assert (message.more, message.data) == (7, "hello")
+
+
+def test_a_bag_that_is_being_written_is_left_alone(tmp_path):
+    bag = live(tmp_path / "bag", 100)
+    store = message_store([KIND])
+    thread = threading.Thread(target=lambda: [time.sleep(0.5), bag._flush()])
+    connection = next(iter(bag._writer.connections))
+    bag.write(connection, 101 * STEP_NS, store.serialize_cdr(store.types[KIND]("more"), KIND))
+    thread.start()
+    with pytest.raises(ConfigError, match="is still being written"):
+        recover(tmp_path / "bag")
+    thread.join()
+    bag.close()
+    assert len(stamps(tmp_path / "bag")) == 101

@@ -48,7 +48,7 @@ class Row:
         """Allowed difference, in words."""
         if self.at_most:
             return "at most"
-        return f"factor {self.factor:g}" if self.factor else f"{self.tolerance:.1g}"
+        return f"factor {self.factor:g}" if self.factor else f"{self.tolerance:.3g}"
 
 
 def _text(value: np.ndarray | float) -> str:

@@ -18,6 +18,10 @@ def _recover(options: argparse.Namespace) -> int:
         print(f"{found.path}: is whole ({flown}); nothing was changed")
         return 0
     print(f"{found.path}: {flown}; {found.lost} bytes are part of no whole message")
+    if found.nameless:
+        print(f"{found.nameless} whole messages are left out: what tells their topics is damaged")
+    if found.skipped:
+        print(f"topics whose types cannot be read are left out: {', '.join(found.skipped)}")
     if found.kept is not None:
         print(f"{found.kept}: the damaged bag, as it was")
     return 0

@@ -24,7 +24,12 @@ from rotor_core.state import Pose, State, V
 from rotor_dynamics.hybrid.events import EVENT_NAMES, Event
 from rotor_flight.flight import Flight
 from rotor_recordings.formats.bags import ASKED, FIGURES, LIMITED
-from rotor_recordings.formats.message_store import STORAGE_VERSION, message_store, offered_qos
+from rotor_recordings.formats.message_store import (
+    STORAGE_VERSION,
+    add_checksums,
+    message_store,
+    offered_qos,
+)
 from rotor_recordings.formats.message_table import MessageTable
 from rotor_recordings.formats.topics import REFERENCE_PARTS, SHAPE, TEAM_COMMAND, Topic
 from rotor_sim.estimation.told_errors import ToldErrors
@@ -63,6 +68,7 @@ def write_bag(flight: Flight, path: Path) -> None:
     writer = Writer(path, version=STORAGE_VERSION, storage_plugin=StoragePlugin.MCAP)
     writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
     with writer:
+        add_checksums(writer)
         writer.set_custom_data("scenario", dump_scenario(flight.scenario))
         kept = {LIMITED: flight.limited}
         if flight.asked is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from rosbags.interfaces import (
     Qos,
@@ -12,6 +13,8 @@ from rosbags.interfaces import (
     QosReliability,
     QosTime,
 )
+from rosbags.rosbag2 import Writer
+from rosbags.rosbag2.storage_mcap import McapWriter, zstd
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from rosbags.typesys.store import Typestore
 
@@ -33,6 +36,14 @@ def message_store(types: Iterable[str]) -> Typestore:
             found.update(get_types_from_msg(file.read_text(), f"{package}/msg/{file.stem}"))
     store.register(found)
     return store
+
+
+def add_checksums(writer: Writer) -> None:
+    """Let the chunks of an open bag hold checksums: readers notice bytes that are not those that were written."""
+    storage = writer.storage
+    assert isinstance(storage, McapWriter)
+    checked = {zstd.CompressionParameter.checksum_flag: 1}
+    storage.compressor = partial(zstd.compress, options=checked)
 
 
 def offered_qos(topic: Topic) -> Qos:

@@ -215,15 +215,16 @@ def _lag(vehicle: Vehicle) -> Parameter:
 
 
 def _drag(entity: Vehicle | Payload) -> Parameter:
-    """Linear drag, alike along all axes."""
+    """Mean linear drag of the three axes, which keep their ratios; without drag all are alike."""
     drag = entity.drag or DragCoefficients()
     nominal = float(np.mean(drag.linear_n_s_per_m))
+    ratios = np.array(drag.linear_n_s_per_m) / nominal if nominal > 0.0 else np.ones(3)
 
     def put(scenario: Scenario, value: float) -> Scenario:
+        own = drag.linear_n_s_per_m if value == nominal else tuple((value * ratios).tolist())
+
         def change(e: Vehicle | Payload) -> Vehicle | Payload:
-            return replace(
-                e, drag=replace(e.drag or DragCoefficients(), linear_n_s_per_m=(value,) * 3)
-            )
+            return replace(e, drag=replace(e.drag or DragCoefficients(), linear_n_s_per_m=own))
 
         return _entity(scenario, entity.name, change)
 

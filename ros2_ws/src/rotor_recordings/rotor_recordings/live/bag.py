@@ -20,7 +20,7 @@ from rosbags.typesys.store import Typestore
 from rotor_core.config.yaml.units import NANOSECONDS_PER_SECOND
 from rotor_core.errors import RotorError
 from rotor_core.saved.durable import sync, sync_folder, write_durably
-from rotor_recordings.formats.message_store import STORAGE_VERSION
+from rotor_recordings.formats.message_store import STORAGE_VERSION, add_checksums
 from rotor_recordings.formats.own_topics import TOPICS, OwnTopics
 from rotor_recordings.live.chunk_index import ChunkIndex
 from rotor_recordings.live.disk import DiskSync
@@ -81,6 +81,7 @@ class LiveBag:
                 write_durably(path / name, text.encode())
         except OSError as error:
             raise RotorError(f"{path}: cannot be written ({error.strerror}).") from error
+        add_checksums(writer)
         assert isinstance(writer.storage, McapWriter)
         self._storage = writer.storage
         self._writer = writer

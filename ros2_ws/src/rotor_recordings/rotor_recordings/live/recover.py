@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time as wall
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,12 +16,11 @@ from rosbags.interfaces import Connection, Qos
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
 from rosbags.rosbag2.metadata import parse_qos
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
-from rosbags.typesys.store import Typestore
 
 from rotor_core.config.yaml.structure import word
 from rotor_core.errors import ConfigError, RotorError
 from rotor_recordings.formats.bags import FIGURES, custom_data
-from rotor_recordings.formats.message_store import STORAGE_VERSION
+from rotor_recordings.formats.message_store import STORAGE_VERSION, add_checksums
 from rotor_recordings.formats.own_topics import TOPICS
 from rotor_recordings.live.bag import BESIDE
 
@@ -30,6 +30,9 @@ DAMAGED = ".damaged"
 
 MAGIC = b"\x89MCAP0\r\n"
 """First and last bytes of an MCAP file."""
+
+FRESH = 1.5
+"""What has changed within this time may still be written, s: recorders write at least once a second."""
 
 LARGEST = 2**30
 """Records beyond this are taken for damage, bytes."""
@@ -45,6 +48,8 @@ class Recovered:
         messages: how many there are.
         span: from the first to the last of them, s.
         lost: bytes that are part of no whole record.
+        nameless: whole messages of which nothing tells the topic any more.
+        skipped: topics whose type cannot be read, which are left out.
     """
 
     path: Path
@@ -52,6 +57,8 @@ class Recovered:
     messages: int
     span: float
     lost: int
+    nameless: int = 0
+    skipped: tuple[str, ...] = ()
 
 
 def recover(path: Path, out: Path | None = None) -> Recovered:
@@ -68,8 +75,9 @@ def recover(path: Path, out: Path | None = None) -> Recovered:
     folder, file = _find(path)
     if out is None and (folder / "metadata.yaml").exists() and _is_complete(file):
         messages, span, lost = _count(file)
-        if lost <= len(MAGIC):  # which ends a whole file
+        if not lost:
             return Recovered(folder, None, messages, span, 0)
+    _refuse_growing(file)
     if out is None:
         _refuse_company(folder, file)
     kept = None if out is not None else folder.with_name(folder.name + DAMAGED)
@@ -132,6 +140,20 @@ def _refuse_company(folder: Path, file: Path) -> None:
         )
 
 
+def _refuse_growing(file: Path) -> None:
+    """Whoever still writes a bag would lose it.
+
+    Raises:
+        ConfigError: the file becomes longer.
+    """
+    before = file.stat()
+    if _is_complete(file) or wall.time() - before.st_mtime > FRESH:
+        return
+    wall.sleep(FRESH)
+    if file.stat().st_size != before.st_size:
+        raise ConfigError(f"{file}: is still being written. Stop its recorder first.")
+
+
 def _is_complete(file: Path) -> bool:
     with file.open("rb") as stream:
         stream.seek(0, os.SEEK_END)
@@ -170,6 +192,8 @@ class _Records:
                     else:
                         yield record
         self.lost += self._file.stat().st_size - good
+        if _is_complete(self._file) and self.lost >= len(MAGIC):
+            self.lost -= len(MAGIC)  # which ends a whole file
 
 
 def _count(file: Path) -> tuple[int, float, int]:
@@ -180,12 +204,21 @@ def _count(file: Path) -> tuple[int, float, int]:
     return len(stamps), span, records.lost
 
 
-def _rewrite(file: Path, target: Path, name: str) -> tuple[int, float, int]:
+def _rewrite(file: Path, target: Path, name: str) -> tuple[int, float, int, int, tuple[str, ...]]:
     """Copy all whole messages of ``file`` into a new bag whose file is called ``name``.mcap."""
     records = _Records(file)
     schemas: dict[int, Schema] = {}
+    channels: dict[int, Channel] = {}
+    for (
+        record
+    ) in records:  # those of a damaged chunk stand behind it once more where the bag was closed
+        if isinstance(record, Schema):
+            schemas[record.id] = record
+        elif isinstance(record, Channel):
+            channels[record.id] = record
     connections: dict[int, Connection] = {}
-    store = get_typestore(Stores.ROS2_JAZZY)
+    skipped: list[str] = []
+    nameless = 0
     # the writer names its file by its folder
     target.mkdir(parents=True)
     inner = target / name
@@ -195,12 +228,17 @@ def _rewrite(file: Path, target: Path, name: str) -> tuple[int, float, int]:
         writer.set_custom_data(key, text)
     stamps: list[int] = []
     with writer:
+        add_checksums(writer)
+        for number, channel in channels.items():
+            try:
+                connections[number] = _connection(writer, channel, schemas)
+            except Exception:  # readers of definitions fail in many ways
+                skipped.append(channel.topic)
         for record in records:
-            if isinstance(record, Schema):
-                schemas[record.id] = record
-            elif isinstance(record, Channel) and record.id not in connections:
-                connections[record.id] = _connection(writer, record, schemas, store)
-            elif isinstance(record, Message) and record.channel_id in connections:
+            if not isinstance(record, Message):
+                continue
+            nameless += record.channel_id not in channels
+            if record.channel_id in connections:
                 writer.write(connections[record.channel_id], record.log_time, record.data)
                 stamps.append(record.log_time)
         if not stamps:
@@ -208,15 +246,15 @@ def _rewrite(file: Path, target: Path, name: str) -> tuple[int, float, int]:
     for part in inner.iterdir():
         part.rename(target / part.name)
     inner.rmdir()
-    return len(stamps), (max(stamps) - min(stamps)) * NANO, records.lost
+    span = (max(stamps) - min(stamps)) * NANO
+    return len(stamps), span, records.lost, nameless, tuple(sorted(skipped))
 
 
-def _connection(
-    writer: Writer, channel: Channel, schemas: dict[int, Schema], store: Typestore
-) -> Connection:
+def _connection(writer: Writer, channel: Channel, schemas: dict[int, Schema]) -> Connection:
+    """A topic as it was: its type as the bag defines it, which may be another one than today."""
     schema = schemas[channel.schema_id]
-    if schema.name not in store.fielddefs:
-        store.register(get_types_from_msg(schema.data.decode(), schema.name))
+    store = get_typestore(Stores.EMPTY)
+    store.register(get_types_from_msg(schema.data.decode(), schema.name))
     return writer.add_connection(
         channel.topic,
         schema.name,
