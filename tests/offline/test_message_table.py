@@ -27,7 +27,7 @@ def made(store, stamp, vehicles, values):
         types["rotor_msgs/msg/ActuatorCommand"](
             name, len(name) % 4, next(take),
             types["geometry_msgs/msg/Vector3"](next(take), next(take), next(take)), np.zeros(0),
-            np.array([next(take) for _ in range(joints)]), np.array([next(take) for _ in range(4)]),
+            np.array([next(take) for _ in range(joints)]), joints > 1, np.array([next(take) for _ in range(4)]),
         )
         for name, joints in vehicles
     ]  # fmt: skip

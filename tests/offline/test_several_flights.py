@@ -41,7 +41,7 @@ def bags(tmp_path_factory):
 
 
 def joined(folders, out, *, shift, epoch):
-    """One bag of both, the stamps of the second ``shift`` ns later and its messages of another epoch."""
+    """One bag of both, the stamps of the second ``shift`` ns later, its messages of another epoch, quad2 limited."""
     scenario = load_scenario(SCENARIO)
     with Writer(out, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
         writer.set_custom_data("scenario", dump_scenario(scenario))
@@ -62,6 +62,8 @@ def joined(folders, out, *, shift, epoch):
                         stamp.sec, stamp.nanosec = divmod(ns, 10**9)
                         if hasattr(message, "epoch"):
                             message.epoch = epoch
+                            for command in message.commands:
+                                command.limited = command.name == "quad2"
                     data = store.serialize_cdr(message, kind)
                     writer.write(known[connection.topic], received + 2_000_000_000 * k, data)
     return out
@@ -77,6 +79,7 @@ def test_the_flight_after_a_reset_counts(bags, tmp_path):
     np.testing.assert_allclose(flight.states, flights[1].states, rtol=0, atol=1e-14)
     assert flight.time[0] == pytest.approx(flights[1].time[0] + 1.0, abs=1e-8)
     np.testing.assert_array_equal(flight.commands[:-1], flights[1].commands[:-1])
+    assert flight.asked[:, 3].tolist() == [0.0, len(flights[1].all_commands.time), 0.0]
     prediction = predict(flight, 0.8)
     ends = prediction.flight.states[-1], flight.states[len(flight.time) - 1]
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-9)

@@ -173,6 +173,8 @@ class Controller:
         self.commands = np.zeros((len(model.vehicles), 4))
         self.references = np.zeros((len(self.teams), REFERENCE))
         self.limited = 0
+        self.cut = np.zeros(len(model.vehicles), bool)
+        self._cuts = np.zeros(len(model.vehicles))
         self.singles = PlanRegistry(model).singles
         self.single_laws = [_single_law(scenario, name) for name in self.singles]
         self._single_rows = [model.index(name) for name in self.singles]
@@ -330,6 +332,8 @@ class Controller:
         if self.limits_on:
             asked = self.commands[:, 0].copy()
             self.limited = self.limits.apply(self.commands)
+            self.cut[:] = self.limits.asked[:, 3] > self._cuts
+            self._cuts[:] = self.limits.asked[:, 3]
             if self.limited or any(law.load[HELD] for law, _ in self._summing):
                 self._hold_sums(asked)
         return self.commands
@@ -468,6 +472,8 @@ class Controller:
         self._off.clear()
         self._apart = False
         self.limits.asked[:] = asked_of_rotors(len(self.commands))
+        self._cuts[:] = 0.0
+        self.cut[:] = False
 
 
 def refuse_arm(scenario: Scenario, vehicle: Vehicle) -> None:

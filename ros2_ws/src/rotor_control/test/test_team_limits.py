@@ -169,3 +169,25 @@ def test_sums_grow_again_where_some_vehicles_are_flown_by_others():
             controller.follow(0, plan, 0.0)
             controller.decide(moved, controller.references)
         assert law.load[HELD] == (1.0 if speed else 0.0)
+
+
+def test_the_controller_tells_whose_command_it_cuts():
+    """Also where yaw that is granted takes the rotor off its limit again, which nobody sees in the command."""
+    scenario = load_scenario("three_dragonflies_triangular_1m")
+    controller = make_controller(scenario)
+    controller.follow(0, hold(np.zeros(3)), 0.0)
+    states = initial_states(scenario)
+    rng, off_limits = np.random.default_rng(2), 0
+    for _ in range(2000):
+        moved = states.copy()
+        moved[:3, 10:13] += rng.normal(scale=[8.0, 8.0, 40.0], size=(3, 3)) * rng.integers(
+            0, 2, (3, 1)
+        )
+        before = controller.limits.asked[:, 3].copy()
+        commands = controller.decide(moved, controller.references)
+        np.testing.assert_array_equal(controller.cut, controller.limits.asked[:, 3] > before)
+        seen = controller.limits.are_reached(commands[None])[0]
+        off_limits += int(np.sum(controller.cut & ~seen))
+    assert off_limits > 0
+    controller.reset()
+    assert not controller.cut.any()

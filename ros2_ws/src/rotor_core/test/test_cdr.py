@@ -165,6 +165,18 @@ def test_commands():
             wire.read(serialize_message(message))
 
 
+def test_who_was_limited_is_told_with_the_command():
+    """In our own bytes, and in those of somebody who names the vehicles in another order."""
+    wire, heading = TeamCommandWire(["quad1", "quad2"]), Heading(Time(sec=3), 1, 7)
+    data = wire.write(heading, np.ones((2, 4)), limited=np.array([False, True]))
+    assert wire.limited(data).tolist() == [False, True]
+    message = deserialize_message(data, TeamCommand)
+    assert [c.limited for c in message.commands] == [False, True]
+    message.commands = message.commands[::-1]
+    assert wire.limited(serialize_message(message)).tolist() == [False, True]
+    assert wire.limited(wire.write(heading, np.ones((2, 4)))).tolist() == [False, False]
+
+
 @pytest.mark.parametrize("wire", [TeamCommandWire(["quad1"]), TeamStateWire(["quad1"], ["cable1"])])
 @pytest.mark.parametrize(
     "data", [b"\0\1\0\0", b"\0\1\0\0" + b"\xff" * 60, bytes(range(50)), b"\7" * 400]

@@ -211,7 +211,8 @@ class ControllerNode(Node):
         ) as error:  # a program in the loop that cannot begin, such as one whose port is taken
             end_with(error)
             return
-        answer = self._command_wire.write(heading, wrenches, self.controller.efforts)
+        controller = self.controller
+        answer = self._command_wire.write(heading, wrenches, controller.efforts, controller.cut)
         self._last, self._answered = (heading.step, answer), self._now
         self._commands.publish(answer)
         self.arms.publish(heading.stamp, wanted)

@@ -259,16 +259,29 @@ class TeamCommandWire(_Wire):
             ],
             int,
         ).reshape(-1, 4)
+        self._limited_at = [self.frozen.offset(f"commands[{i}].limited") for i in range(len(modes))]
         self._modes = [
             (self.frozen.offset(f"commands[{i}].mode"), mode) for i, mode in enumerate(modes)
         ]
 
     def write(
-        self, heading: Heading, wrenches: np.ndarray, efforts: np.ndarray | None = None
+        self,
+        heading: Heading,
+        wrenches: np.ndarray,
+        efforts: np.ndarray | None = None,
+        limited: np.ndarray | None = None,
     ) -> bytes:
-        """A TeamCommand; ``wrenches`` (n, 4) N and N m, ``efforts`` (n_joints,) vehicle by vehicle."""
+        """A TeamCommand.
+
+        Args:
+            heading: of the state that it answers.
+            wrenches: (n, 4) N and N m.
+            efforts: (n_joints,) vehicle by vehicle.
+            limited: of which vehicles more was wanted, (n,) bool; default none.
+        """
         self.put_heading(heading)
         self.frozen.doubles[self._wrenches] = wrenches
+        self.frozen.octets[self._limited_at] = False if limited is None else limited
         if efforts is not None:
             self.frozen.doubles[self._efforts] = efforts
         return self.frozen.data()
@@ -288,3 +301,10 @@ class TeamCommandWire(_Wire):
         heading = Heading(message.header.stamp, message.epoch, message.step)
         wrenches = wrenches_from_command(message, self.names, self._helicopters)
         return heading, wrenches, efforts_from_command(message, self.names, self.joint_counts)
+
+    def limited(self, data: bytes) -> np.ndarray:
+        """Of which vehicles the controller wanted more than it commands, (n,) bool; of data that :meth:`read` takes."""
+        if self.frozen.fits(data):
+            return np.frombuffer(data, np.uint8)[self._limited_at] != 0
+        told = {c.name: c.limited for c in _message(data, TeamCommand).commands}
+        return np.array([told[name] for name in self.names], bool)

@@ -90,7 +90,7 @@ class RotorLimits:
     def are_reached(self, wrenches: np.ndarray) -> np.ndarray:
         """True where a command (N, n_vehicles, 4) brings a rotor to a limit or beyond, (N, n_vehicles).
 
-        A command that has been limited lies on a limit. A command of nothing stops the rotors: it is within.
+        A command that has been limited mostly lies on a limit. A command of nothing stops the rotors: it is within.
         """
         thrusts = np.einsum("vrc,nvc->nvr", self.unmixing, wrenches)
         low, high = self.thrusts[..., 0] + THRUST_TOLERANCE, self.thrusts[..., 1] - THRUST_TOLERANCE

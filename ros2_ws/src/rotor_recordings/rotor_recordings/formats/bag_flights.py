@@ -30,15 +30,16 @@ from rotor_recordings.formats.bags import (
     LIMITED,
     cable_rows,
     custom_data,
+    epoch_of,
     odometry_states,
     opened,
     topics_of_flight,
 )
-from rotor_recordings.formats.epochs import Clockwork, newest_epoch
 from rotor_recordings.formats.message_table import MessageTable, Rows, tables
 from rotor_recordings.formats.own_topics import OwnTopics
 from rotor_recordings.formats.topics import DIAGNOSTICS, JOINT_EFFORTS, JOINTS, REFERENCE_PARTS
 from rotor_recordings.motion.disc_fit import DiscFit
+from rotor_recordings.motion.epochs import Clockwork
 from rotor_recordings.motion.single_commands import CMD, SingleCommands
 from rotor_sim.lateness import CAUSES
 from rotor_sim.plant.heavy_cables import heavy_counts
@@ -118,6 +119,8 @@ class _Heard:
         self.first_scene: tuple[int, np.ndarray] | None = None
         """Stamp, ns, of the first scene, and which cables are cut in it."""
         self.asked = asked_of_rotors(len(self.vehicles))
+        self.cuts = np.zeros(len(self.vehicles))
+        """Commands of every vehicle that its controller has limited; older recordings do not tell."""
         self.limited: int | None = None
         self.extra: dict = {}
         self._joint_names = scenario.model.joint_names
@@ -146,7 +149,7 @@ class _Heard:
         Raises:
             ConfigError: it holds two flights that cannot be told apart.
         """
-        epoch, clockwork = newest_epoch(reader, self._topics), Clockwork()
+        epoch, clockwork = epoch_of(reader, self._topics), Clockwork()
         if epoch.before:
             self.extra[RESETS] = len(epoch.before)
 
@@ -217,6 +220,9 @@ class _Heard:
         efforts = np.concatenate(
             [np.zeros((len(table), 0)), *(table[f"{at}.joint_efforts"] for at in place.values())], 1
         )
+        for k, name in enumerate(self.vehicles):
+            if (at := place.get(name)) and hasattr(table.first.commands[0], "limited"):
+                self.cuts[k] += int(np.count_nonzero(table[f"{at}.limited"]))
         self.n_efforts = max(self.n_efforts, efforts.shape[1])
         self.commands.add(table.stamps(), rows)
         self.efforts.add(table.stamps(), efforts)
@@ -305,6 +311,7 @@ def _flight(heard: _Heard, path: Path) -> Flight:
         np.sum(np.maximum(np.rint(steps / usual) - 1.0, 0.0))
     ):  # the last one may come early
         heard.extra["missing_rows"] = missing
+    heard.asked[:, 3] = np.maximum(heard.asked[:, 3], heard.cuts)
     time, n = common * NANO, len(model.cables)
     cables = heard.cables.at(common, (n, 2))
     factor = heard.extra.get("real_time_factor", 0.0)

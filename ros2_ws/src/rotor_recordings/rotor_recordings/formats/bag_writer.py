@@ -270,7 +270,7 @@ class _Messages:
             commands.append(
                 self._make(
                     "rotor_msgs/msg/ActuatorCommand", vehicle.name, mode, 0.0, self._vector(), np.zeros(0),
-                    np.zeros(n),                    np.zeros(4),
+                    np.zeros(n), False, np.zeros(4),
                 )
             )  # fmt: skip
         message = self._make("rotor_msgs/msg/TeamCommand", self._header(), 0, 0, commands)

@@ -20,10 +20,11 @@ from rotor_core.errors import ConfigError, RotorError
 from rotor_core.math.rotation_vectors import rotation_from
 from rotor_core.state import State
 from rotor_dynamics.hybrid.events import EVENT_NAMES, PARTS
-from rotor_recordings.formats.epochs import Clockwork, newest_epoch
 from rotor_recordings.formats.message_table import MessageTable, Rows, tables
 from rotor_recordings.formats.own_topics import LABORATORY, TOPICS, OwnTopics
+from rotor_recordings.formats.topics import TEAM_COMMAND, TEAM_STATE
 from rotor_recordings.motion.derivatives import has_wrong_velocities, without_velocities
+from rotor_recordings.motion.epochs import Clockwork, Epoch, newest_epoch
 from rotor_recordings.motion.recording import CableRows, Recording, ends_of_cables
 from rotor_recordings.motion.track import LEAST, NANO, Samples, Track, ordered
 
@@ -139,12 +140,29 @@ def _newest_flight(path: Path, reader: AnyReader) -> tuple[int | None, tuple[str
     """Stamp, ns, at which the newest flight in a recording of ours begins, and what is to be said of it."""
     if not any(c.msgtype == "rotor_msgs/msg/TeamCommand" for c in reader.connections):
         return None, ()
-    epoch = newest_epoch(reader, topics_of_flight(path, reader.connections))
+    epoch = epoch_of(reader, topics_of_flight(path, reader.connections))
     if not epoch.before:
         return None, ()
     return epoch.since, (
         f"{path}: what was flown before the reset at {epoch.since * NANO:.3f} s is left out",
     )
+
+
+def epoch_of(reader: AnyReader, topics: OwnTopics) -> Epoch:
+    """The newest epoch in a bag, by its team commands or, where these are not recorded, its team states.
+
+    Raises:
+        ConfigError: time was set back: stamps stand twice.
+    """
+    for wanted in (TEAM_COMMAND, TEAM_STATE):
+        own = [c for c in reader.connections if topics.name_of(c.topic) == wanted]
+        told = [
+            (heard.table["epoch"], heard.table.stamps(), heard.table["step"])
+            for heard in tables(reader, own)
+        ]
+        if told:
+            return newest_epoch(told)
+    return Epoch()
 
 
 def _is_after(stamps: np.ndarray, since: int | None) -> np.ndarray:

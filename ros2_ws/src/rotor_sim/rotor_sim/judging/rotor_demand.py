@@ -11,7 +11,8 @@ from rotor_core.vehicles.rotors import asked_of_rotors, rotor_limits, rotor_set
 class RotorDemand:
     """Control periods in which commands were at or beyond the limits of the rotors, from commands in blocks.
 
-    A command that a controller has limited lies on a limit, one that it has not lies beyond: both are seen.
+    A command that a controller has limited mostly lies on a limit, one that it has not lies beyond: both are seen.
+    Where yaw that is granted relieves the rotor that was at its limit (A.3) only the controller knows: :meth:`take`.
 
     Attributes:
         periods: (n_vehicles,).

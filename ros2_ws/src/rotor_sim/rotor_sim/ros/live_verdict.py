@@ -14,6 +14,7 @@ from rotor_core.plans.registry import PlanRegistry
 from rotor_core.reference import REFERENCE
 from rotor_core.ros import qos
 from rotor_core.state import FULL_STATE, State
+from rotor_core.vehicles.rotors import asked_of_rotors
 from rotor_dynamics.hybrid.events import Event
 from rotor_sim.judging.judge import Judge
 from rotor_sim.judging.verdict import Verdict, with_mission
@@ -45,6 +46,7 @@ class LiveVerdict:
         self._states = np.zeros((rows, len(simulation.names), 13))
         self._wrenches = np.zeros((rows, simulation.n_vehicles, 4))
         self._slack = np.zeros((rows, simulation.engine.n_cables), bool)
+        self._asked = asked_of_rotors(simulation.n_vehicles)
         self._follows_plans = scenario.follows_plans
         self._plans = PlanRegistry(scenario.model)
         self._references = np.zeros((rows, len(self._plans.queues), REFERENCE))
@@ -57,6 +59,7 @@ class LiveVerdict:
     def begin(self, epoch: int) -> None:
         """The state has jumped: a new flight."""
         self._epoch, self._row = epoch, 0
+        self._asked[:] = asked_of_rotors(len(self._asked))
         self._events: list[Event] = []
         self._judge = Judge(self._simulation.scenario)
         self._plans.clear()
@@ -77,8 +80,9 @@ class LiveVerdict:
         seen = nanoseconds_from_stamp(self._sim_time.stamp()) - nanoseconds(EVERY)
         self._plans.queues[message.entity].add(start, plan, seen)
 
-    def note(self, wrenches: np.ndarray) -> None:
-        """A control period begins with these commands acting."""
+    def note(self, wrenches: np.ndarray, limited: np.ndarray) -> None:
+        """A control period begins with these commands; ``limited``: those that a controller has cut, (n,) bool."""
+        self._asked[:, 3] += limited
         i, engine = self._row, self._simulation.engine
         self._time[i] = self._simulation.time
         self._states[i] = self._simulation.motion[:, FULL_STATE]
@@ -112,6 +116,7 @@ class LiveVerdict:
                 self._slack[rows], self._events,
             )  # fmt: skip
             self._judge.demand.see(self._time[rows], self._wrenches[rows])
+            self._judge.demand.take(self._asked)
         self._events = []
         was, self.now = self.now, self._judge.verdict()
         return was.kind != self.now.kind

@@ -497,7 +497,7 @@ class Session:
 
     def _begin_steps(self, wrenches: np.ndarray) -> None:
         """Commands act: show the state at the start of the period."""
-        self._verdict.note(wrenches)
+        self._verdict.note(wrenches, self._intake.limited & self._intake.is_answered)
         self._intake.push()
         self.simulation.engine.update_kinematics()  # accelerations are those of the new commands
         self._outputs.due(self._first_step)

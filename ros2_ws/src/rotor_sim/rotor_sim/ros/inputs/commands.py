@@ -56,10 +56,10 @@ def subscribe_team_commands(
     vehicles: list[str],
     joints: list[int],
     helicopters: list[str],
-    accept: Callable[[Heading, np.ndarray, np.ndarray], None],
+    accept: Callable[[Heading, np.ndarray, np.ndarray, np.ndarray], None],
     reject: Callable[[str], None],
 ) -> None:
-    """``rotor/team_command``: ``accept`` gets heading, wrenches (n, 4) and efforts of all joints."""
+    """``rotor/team_command``: ``accept`` gets heading, wrenches (n, 4), efforts of all joints, and what was limited."""
     wire = TeamCommandWire(vehicles, joints, helicopters)
 
     def callback(data: bytes) -> None:
@@ -68,7 +68,7 @@ def subscribe_team_commands(
         except ContractError as error:
             reject(str(error))
             return
-        accept(heading, wrenches, efforts)
+        accept(heading, wrenches, efforts, wire.limited(data))
 
     entities.subscribe(TeamCommand, "rotor/team_command", callback, qos.TEAM, raw=True)
 

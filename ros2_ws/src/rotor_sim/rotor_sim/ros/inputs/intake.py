@@ -36,6 +36,7 @@ class CommandIntake:
     Attributes:
         epoch, period: of the state that has been published last.
         contradicted: whether one state has been answered by two different commands.
+        limited: of which vehicles a controller wanted more than the newest command, (n_vehicles,) bool.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class CommandIntake:
         self._answered = -1
         self._last: dict[int, tuple[int, np.ndarray]] = {}
         """What was answered last and how: by vehicle, -1: by a team."""
+        self.limited = np.zeros(len(self._vehicles), bool)
         self._heard_now: set[int] = set()
         counts = [len(v.moving_joints) for v in simulation.scenario.model.vehicles]
         self._efforts = np.zeros(sum(counts))
@@ -106,6 +108,7 @@ class CommandIntake:
         self._last.clear()
         self.contradicted = False
         self._efforts[:] = 0.0
+        self.limited[:] = False
         self._pushes.clear()
         self._winches.clear()
         self.begin(epoch, period)
@@ -168,7 +171,9 @@ class CommandIntake:
         self._health.counts["rejected_commands"] += 1
         self._logger.warning(f"rejected: {why}", throttle_duration_sec=1.0)
 
-    def _on_team(self, heading: Heading, wrenches: np.ndarray, efforts: np.ndarray) -> None:
+    def _on_team(
+        self, heading: Heading, wrenches: np.ndarray, efforts: np.ndarray, limited: np.ndarray
+    ) -> None:
         if heading.epoch > self.epoch or (
             heading.epoch == self.epoch and heading.step > self.period
         ):
@@ -190,6 +195,7 @@ class CommandIntake:
         self._compare(-1, heading.step, told)
         self._watch.accept_all(wrenches, self._simulation.time - age)
         self._efforts[:] = efforts
+        self.limited[:] = limited
         self._take_answer(heading.step)
 
     def _on_own(self, vehicle: int, wrench: np.ndarray, stamp: Time) -> None:

@@ -132,7 +132,7 @@ class Outputs:
 
     @property
     def shows_the_truth(self) -> bool:
-        """Whether odometry needs no :meth:`measured`: it is the truth, or shown in every state."""
+        """True if odometry needs no :meth:`measured`: it is the truth, or shown in every state."""
         return self.shows_every_state or self._simulation.measurement.is_true
 
     def team_state(self, measured: np.ndarray, epoch: int, period: int) -> None:

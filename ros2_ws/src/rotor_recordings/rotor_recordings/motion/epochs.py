@@ -1,17 +1,14 @@
-"""What of a recording is the flight: what came after the last reset, of one clock."""
+"""The flight in a recording: what came after the last reset, of one clock."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from rosbags.highlevel import AnyReader
 
 from rotor_core.errors import ConfigError
-from rotor_recordings.formats.message_table import tables
-from rotor_recordings.formats.own_topics import OwnTopics
-from rotor_recordings.formats.topics import TEAM_COMMAND, TEAM_STATE
 from rotor_recordings.motion.track import NANO
 
 LEAP = 1.0
@@ -33,29 +30,24 @@ class Epoch:
     before: tuple[int, ...] = ()
 
 
-def newest_epoch(reader: AnyReader, topics: OwnTopics) -> Epoch:
-    """Find it by the epochs that team commands tell, or, where these are not recorded, by those of team states.
+def newest_epoch(told: Iterable[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> Epoch:
+    """The newest of some epochs.
+
+    Args:
+        told: epochs, stamps (ns) and control periods of messages, (n,) each.
 
     Raises:
         ConfigError: time was set back: stamps stand twice.
     """
     found: dict[int, tuple[int, int, int]] = {}
-    """First and last stamp, and the largest step, by epoch."""
-    for wanted in (TEAM_COMMAND, TEAM_STATE):
-        own = [c for c in reader.connections if topics.name_of(c.topic) == wanted]
-        for heard in tables(reader, own):
-            epochs, stamps, steps = heard.table["epoch"], heard.table.stamps(), heard.table["step"]
-            for epoch in np.unique(epochs).tolist():
-                at = epochs == epoch
-                first, last = int(stamps[at].min()), int(stamps[at].max())
-                before = found.get(epoch, (first, last, 0))
-                found[epoch] = (
-                    min(first, before[0]),
-                    max(last, before[1]),
-                    max(int(steps[at].max()), before[2]),
-                )
-        if found:
-            break
+    """First and last stamp, and the largest control period, by epoch."""
+    for epochs, stamps, steps in told:
+        for epoch in np.unique(epochs).tolist():
+            at = epochs == epoch
+            first, last = int(stamps[at].min()), int(stamps[at].max())
+            before = found.get(epoch, (first, last, 0))
+            most = max(int(steps[at].max()), before[2])
+            found[epoch] = min(first, before[0]), max(last, before[1]), most
     flown = sorted(epoch for epoch, (*_, steps) in found.items() if steps > 0)
     if len(flown) < 2:
         return Epoch(flown[0] if flown else None)
