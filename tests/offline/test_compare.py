@@ -1331,3 +1331,17 @@ def test_a_cable_that_was_cut_is_neither_long_nor_slack():
     motion = cable_motions(model, 9.81, bodies, 0.02, recorded)["cable1"]
     assert not motion.slack.any()
     assert motion.figures(np.arange(n) * 0.02)["length_median_m"] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("drift", [0.0, 3e-4, 5e-3])
+def test_clocks_that_drift_apart_are_told_of(drift):
+    """0.5 % over 20 s looked like errors of 60 mm; 0.3 ms per second over 20 s are below what counts."""
+    sim, real = (track(0.0, 20.0, 100.0, noise=1e-4, seed=k) for k in (0, 1))
+    real = replace(real, stamps=np.rint(real.stamps * (1.0 + drift)).astype(np.int64))
+    sim, real = recording(sim), recording(real, name="real")
+    result = compare(sim, real, NO_OPTIONS)
+    told = [note for note in result.notes if "drift apart by about" in note]
+    assert len(told) == (drift > 1e-3)
+    if told:
+        # a little of it is taken for another frame
+        assert 4.0 < float(re.search(r"about (\S+) ms per second", told[0])[1]) < 5.5

@@ -20,7 +20,7 @@ from rotor_recordings.compare.cables import CableComparison, cable_motions
 from rotor_recordings.compare.clock import ClockOffset, clock_offset
 from rotor_recordings.compare.errors import BodyErrors, body_errors
 from rotor_recordings.compare.evo_program import evo_statistics
-from rotor_recordings.compare.plausible import check_tracks, frozen, is_slow, turned
+from rotor_recordings.compare.plausible import check_tracks, drifts, frozen, is_slow, turned
 from rotor_recordings.motion.recording import Recording
 from rotor_recordings.motion.track import NANO, Samples, Track, known_in, resampled
 
@@ -196,7 +196,7 @@ def compare(sim: Recording, real: Recording, options: CompareOptions) -> Compari
         evo = {body: call.result() for body, call in calls.items() if call.result()}
     sources = {b: (s.source, r.source) for b, (s, r) in pairs.items()}
     notes += _short(errors, pairs, options)
-    notes += turned(errors, sources)
+    notes += turned(errors, sources) + drifts(errors)
     if not clock.is_refined:
         notes += (
             f"the time offset of {clock.seconds:.3f} s is where the speeds fit best; the positions would fit better "

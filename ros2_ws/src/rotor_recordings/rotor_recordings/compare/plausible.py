@@ -17,6 +17,9 @@ MILLIMETRES = (300.0, 3000.0)
 FROZEN, MOVING = 0.5, 0.1
 """Poses that are equal for so long, s, after a speed of this, m/s, are those of a tracker that has lost its body."""
 
+DRIFT, EXPLAINED = 0.01, 0.5
+"""Clocks that drift apart by more than this, s, are told of where that explains so much that less than half is left."""
+
 TURNED = 90.0
 """Error of half of the attitudes from which on they are doubted, deg."""
 
@@ -67,6 +70,33 @@ def frozen(pairs: Iterable[tuple[Track, Track]]) -> tuple[str, ...]:
                     f"{track.stamps[first] * NANO:.9g} s on, right after {before:.2g} m/s: a tracker that lost it?"
                 )
     return tuple(out)
+
+
+def drifts(errors: Mapping[str, BodyErrors]) -> tuple[str, ...]:
+    """A note on clocks that do not run alike: errors that are mostly places of another time, more and more so.
+
+    What is left of the errors without ``(a + b t) v``, by least squares over all bodies.
+    """
+    columns, left = [], []
+    for body in errors.values():
+        velocity = np.gradient(body.sim, body.step, axis=0)
+        known = np.isfinite(velocity).all(axis=1) & np.isfinite(body.position).all(axis=1)
+        v, t = velocity[known].ravel(), np.repeat(body.time[known], 3)
+        columns.append(np.column_stack([v, t * v]))
+        left.append(body.position[known].ravel())
+    A, e = np.concatenate(columns), np.concatenate(left)
+    if not len(e):
+        return ()
+    drifting, fixed = (np.linalg.lstsq(part, e, rcond=None)[0] for part in (A, A[:, :1]))
+    rate = drifting[1]
+    with_drift, without = np.linalg.norm(e - A @ drifting), np.linalg.norm(e - A[:, :1] @ fixed)
+    span = max(np.ptp(body.time) for body in errors.values())
+    if abs(rate) * span < DRIFT or with_drift > EXPLAINED * without:
+        return ()
+    return (
+        f"the clocks of the two drift apart by about {1e3 * abs(rate):.2g} ms per second, which makes most of the errors: "
+        "compare shorter parts (--from, --to)",
+    )
 
 
 def turned(
