@@ -53,6 +53,21 @@ def test_scenarios_lists_every_file():
         assert name in out.stdout
 
 
+def test_what_scenarios_are_made_of_is_listed_with_what_it_is():
+    from rotor_core.config.catalog import shipped
+
+    out = rotor("scenarios", "--parts").stdout
+    told = {line.split()[0]: line for line in out.splitlines() if line.startswith("  ")}
+    for folder in ("vehicles", "payloads", "attachments", "controllers", "trajectories"):
+        assert f"{folder}:" in out
+        assert all(len(told[name].split()) > 1 for name in shipped(folder))
+    assert "Pappalardo et al. 2023" in told["delivery_drone"]
+    few = rotor("scenarios", "--parts", "--search", "helicopter", "slung").stdout
+    assert [line.split()[0] for line in few.splitlines() if line.startswith("  ")] == [
+        "helicopter_slung_load"
+    ]
+
+
 def test_print_config_can_be_loaded(tmp_path):
     from rotor_core.config.loader import load_scenario
 

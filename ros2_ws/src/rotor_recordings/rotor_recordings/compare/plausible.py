@@ -94,8 +94,8 @@ def drifts(errors: Mapping[str, BodyErrors]) -> tuple[str, ...]:
     if abs(rate) * span < DRIFT or with_drift > EXPLAINED * without:
         return ()
     return (
-        f"the clocks of the two drift apart by about {1e3 * abs(rate):.2g} ms per second, which makes most of the errors: "
-        "compare shorter parts (--from, --to)",
+        f"the clocks of the two drift apart by about {1e3 * abs(rate):.2g} ms per second, which makes most of the "
+        "errors: compare shorter parts (--from, --to)",
     )
 
 
