@@ -259,6 +259,8 @@ class TeamCommandWire(_Wire):
             ],
             int,
         ).reshape(-1, 4)
+        self._fitting: bytes | None = None
+        """What has been read last, where it is of the usual shape."""
         self._limited_at = [self.frozen.offset(f"commands[{i}].limited") for i in range(len(modes))]
         self._modes = [
             (self.frozen.offset(f"commands[{i}].mode"), mode) for i, mode in enumerate(modes)
@@ -292,7 +294,8 @@ class TeamCommandWire(_Wire):
         Raises:
             ContractError: no TeamCommand, or see :func:`rotor_core.messages.convert.wrenches_from_command`.
         """
-        if self.frozen.fits(data) and all(data[at] == mode for at, mode in self._modes):
+        self._fitting = data if self.frozen.fits(data) else None
+        if self._fitting and all(data[at] == mode for at, mode in self._modes):
             numbers = doubles_of(data)
             wrenches, efforts = numbers[self._wrenches], numbers[self._efforts]
             if np.isfinite(wrenches).all() and np.isfinite(efforts).all():
@@ -304,7 +307,7 @@ class TeamCommandWire(_Wire):
 
     def limited(self, data: bytes) -> np.ndarray:
         """Of which vehicles the controller wanted more than it commands, (n,) bool; of data that :meth:`read` takes."""
-        if self.frozen.fits(data):
+        if data is self._fitting or self.frozen.fits(data):
             return np.frombuffer(data, np.uint8)[self._limited_at] != 0
         told = {c.name: c.limited for c in _message(data, TeamCommand).commands}
         return np.array([told[name] for name in self.names], bool)

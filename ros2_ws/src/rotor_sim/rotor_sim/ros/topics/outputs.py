@@ -5,6 +5,7 @@ from __future__ import annotations
 import time as wall
 
 import numpy as np
+from builtin_interfaces.msg import Time
 
 from rotor_core.config.yaml.units import steps_of
 from rotor_dynamics.hybrid.events import Event
@@ -89,7 +90,7 @@ class Outputs:
         self._ahead = step
         self._tell_clock(step, step)
         if "topics" in self._schedule.due(step):
-            self._moving(odometry=not self.shows_every_state)
+            self._moving(self._time.stamp(), odometry=not self.shows_every_state)
 
     def due(self, step: int) -> None:
         """Publish what is due at a physics step; at the first of a period, what depends on its commands."""
@@ -98,37 +99,42 @@ class Outputs:
         # at the first step of a period, which is the last of the one before, samples have been shown
         self.topics_due |= "topics" in names and not begins
         self._tell_clock(step, step)
+        if not names and not (self.shows_every_state and begins):
+            return
+        stamp = self._time.stamp()
         if "topics" in names:
             if step != self._ahead:
-                self._moving(odometry=not self.shows_every_state)
-            self._driven()
+                self._moving(stamp, odometry=not self.shows_every_state)
+            self._driven(stamp)
         elif self.shows_every_state and begins:
-            self._world.cables()  # under the commands, in every instant whose truth has been published
+            self._world.cables(
+                stamp
+            )  # under the commands, in every instant whose truth has been published
         for name in self._sensors.rates:
             if name in names:
-                self._sensors.sample(name)
+                self._sensors.sample(name, stamp)
         if "scene" in names:
-            self._scene.publish(self._time.stamp(), self._epoch)
+            self._scene.publish(stamp, self._epoch)
 
     @property
     def shown(self) -> np.ndarray:
         """Stamp of the newest odometry of every entity, (n,) ns."""
         return self._world.shown
 
-    def _moving(self, *, odometry: bool = True) -> None:
+    def _moving(self, stamp: Time, *, odometry: bool = True) -> None:
         """Where everything is and how it moves."""
-        self._world.motion(odometry=odometry)
+        self._world.motion(stamp, odometry=odometry)
         if self._publish_tf:
-            self._world.transforms()
+            self._world.transforms(stamp)
 
-    def _driven(self) -> None:
+    def _driven(self, stamp: Time) -> None:
         """What commands and forces do."""
-        self._world.joints()
-        self._world.cables()
-        self._sensors.motor_speeds()
-        self._sensors.motors()
-        self._cables.publish(self._time.stamp())
-        self._rotors.publish(self._time.stamp())
+        self._world.joints(stamp)
+        self._world.cables(stamp)
+        self._sensors.motor_speeds(stamp)
+        self._sensors.motors(stamp)
+        self._cables.publish(stamp)
+        self._rotors.publish(stamp)
 
     @property
     def shows_the_truth(self) -> bool:
@@ -157,8 +163,9 @@ class Outputs:
     def odometry(self, measured: np.ndarray) -> None:
         """All odometry as it is held now, for those who answer it."""
         if self._simulation.measurement.is_true:
-            self._world.motion()  # cables follow the commands that answer it
-            self._world.joints()
+            stamp = self._time.stamp()
+            self._world.motion(stamp)  # cables follow the commands that answer it
+            self._world.joints(stamp)
         else:
             self._world.measured(measured, None)
 
@@ -173,13 +180,14 @@ class Outputs:
         self.last_repeat = wall.perf_counter()
         self._world.clock()
         self.team_state(measured, epoch, period)
-        self._world.motion()
-        self._world.joints()
-        self._world.cables()
+        stamp = self._time.stamp()
+        self._world.motion(stamp)
+        self._world.joints(stamp)
+        self._world.cables(stamp)
         if not self._simulation.measurement.is_true:
             self._world.measured(measured, None)
-        self._cables.publish(self._time.stamp())
-        self._scene.publish(self._time.stamp(), epoch)
+        self._cables.publish(stamp)
+        self._scene.publish(stamp, epoch)
         if self._publish_tf:
             self._world.transforms_while_time_stands()
 
@@ -188,8 +196,9 @@ class Outputs:
         if step is not None:
             self._ahead = self._told = step
         self._world.clock()
-        self._moving()
-        self._driven()
+        stamp = self._time.stamp()
+        self._moving(stamp)
+        self._driven(stamp)
 
     def renew(self) -> None:
         """After a jump of time or of the state."""

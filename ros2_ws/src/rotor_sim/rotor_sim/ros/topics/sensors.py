@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Sequence
 
 import numpy as np
+from builtin_interfaces.msg import Time
 from rclpy.publisher import Publisher
 from rotor_msgs.msg import MotorState
 from sensor_msgs.msg import BatteryState
@@ -110,7 +110,7 @@ class SensorPublisher:
                 battery = entities.publisher(BatteryState, f"{power.name}/battery", qos.SENSOR)
             self._power.append((i, motors, battery))
 
-    def sample(self, name: str) -> None:
+    def sample(self, name: str, stamp: Time) -> None:
         """Publish one sample of a sensor on board.
 
         Raises:
@@ -125,20 +125,22 @@ class SensorPublisher:
                 f"number per field; got {values.dtype} of {values.shape}."
             )
         # what comes late tells when it was measured
-        captured = sensor.captured if late else None  # type: ignore[attr-defined]
-        topics.send(self._time.stamp(captured), values)
+        if late:
+            stamp = self._time.stamp(sensor.captured)  # type: ignore[attr-defined]
+        topics.send(stamp, values)
 
-    def motor_speeds(self) -> None:
+    def motor_speeds(self, stamp: Time) -> None:
         """Publish rotor speeds: the true ones, or those that give the acting wrenches."""
         if self._speeds:
-            self._send(self._speeds, [s for s in self._simulation.rotor_speeds() if len(s)])
+            speeds = [s for s in self._simulation.rotor_speeds() if len(s)]
+            for topic, sample in zip(self._speeds, speeds, strict=True):
+                topic.send(stamp, sample)
 
-    def motors(self) -> None:
+    def motors(self, stamp: Time) -> None:
         """Publish what motors and batteries give and take, at the instants at which they are looked at."""
         looked_at = self._simulation.supply.looked_at[0]
         if -np.inf < looked_at != self._simulation.time:
             return  # figures of another instant would get the stamp of this one
-        stamp = self._time.stamp()
         for i, motors, battery in self._power:
             power = self._simulation.power[i]
             speeds = self._simulation.rotor_speeds()[i]
@@ -159,8 +161,3 @@ class SensorPublisher:
             )  # fmt: skip
             told.header.stamp, told.header.frame_id = stamp, frame_of(power.name)
             battery.publish(told)
-
-    def _send(self, topics: list[FrozenTopic], samples: np.ndarray | Sequence[np.ndarray]) -> None:
-        stamp = self._time.stamp()
-        for topic, sample in zip(topics, samples, strict=True):
-            topic.send(stamp, sample)

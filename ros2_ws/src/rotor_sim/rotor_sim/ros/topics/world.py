@@ -38,6 +38,8 @@ from rotor_sim.ros.topics.entities import Entities
 from rotor_sim.sensing.suite import sensors_of
 from rotor_sim.simulation import START_TIME, Simulation
 
+START_NS = nanoseconds(START_TIME)
+
 EVENT_CODES = {name: code for code, name in EVENT_NAMES.items()}
 
 
@@ -61,8 +63,7 @@ class SimTime:
         if time != self._made_at or self.offset_ns != self._made_offset:
             self._made_at, self._made_offset = time, self.offset_ns
             # what was captured before a reset of the time alone is of the first instant after it
-            made = max(nanoseconds(time) + self.offset_ns, nanoseconds(START_TIME))
-            self._made = stamp_from_nanoseconds(made)
+            self._made = stamp_from_nanoseconds(max(nanoseconds(time) + self.offset_ns, START_NS))
         return self._made
 
 
@@ -248,12 +249,12 @@ class WorldPublisher:
     def _refresh_cables(self) -> None:
         self.simulation.engine.show_cables(self._from_b, self._cable_numbers)
 
-    def motion(self, *, odometry: bool = True) -> None:
+    def motion(self, stamp: Time, *, odometry: bool = True) -> None:
         """Publish the truth and, unless somebody else shows it, odometry where that is the truth.
 
         What has been published with the odometry of this instant is not published again without it.
         """
-        stamp, rows = self._time.stamp(), _odometry_rows(self.simulation.motion)
+        rows = _odometry_rows(self.simulation.motion)
         before, self._sent_at = self._sent_at, nanoseconds_from_stamp(stamp)
         if odometry:
             self._truth.send(stamp, np.concatenate([rows] * self._copies))
@@ -262,17 +263,17 @@ class WorldPublisher:
         elif before != self._sent_at:
             self._truth_alone.send(stamp, rows)
 
-    def joints(self) -> None:
+    def joints(self, stamp: Time) -> None:
         """Publish angles, rates and efforts of all joints."""
-        self._arms.joint_states(self._time.stamp())
+        self._arms.joint_states(stamp)
 
-    def cables(self) -> None:
+    def cables(self, stamp: Time) -> None:
         """Publish the states of cables."""
         if not self._cable_names:
             return
         self._refresh_cables()
         frame = self._cable_frame
-        frame.put_stamp(self._time.stamp())
+        frame.put_stamp(stamp)
         frame.doubles[self._cable_at] = self._cable_numbers
         frame.octets[self._taut_at] = self.simulation.engine.taut
         self._send_cables(frame.data())
@@ -301,9 +302,8 @@ class WorldPublisher:
                 self.shown[i] = nanoseconds_from_stamp(stamp)
                 topic.send(stamp, row)
 
-    def transforms(self) -> None:
+    def transforms(self, stamp: Time) -> None:
         """Publish the true TF."""
-        stamp = self._time.stamp()
         for path in self._tf_stamps:
             self._tf_frame.put_stamp(stamp, path)
         poses = self.simulation.motion[:, :7]
@@ -322,7 +322,7 @@ class WorldPublisher:
         """
         heard = self._tf_time == self.simulation.time
         if not heard or self._tf.get_subscription_count() > self._tf_listeners:
-            self.transforms()
+            self.transforms(self._time.stamp())
 
     def events(self, events: list[Event]) -> None:
         """Publish hybrid events."""
