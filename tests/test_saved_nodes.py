@@ -150,7 +150,7 @@ def test_what_was_asked_for_meanwhile_is_taken_up_too(tmp_path):
     )  # it begins to circle; hovering it moves by micrometres
 
 
-def test_a_flight_that_is_over_says_so_when_it_is_taken_up(tmp_path):
+def test_a_flight_that_is_over_is_not_taken_up(tmp_path):
     folder = tmp_path / "saved"
     with graph.bench(tmp_path) as bench:
         states = start(bench, "hover", 0.1)
@@ -164,8 +164,10 @@ def test_a_flight_that_is_over_says_so_when_it_is_taken_up(tmp_path):
             "simulator", scenario=str(folder / "scenario.yaml"), duration_s=0.1, resume=str(folder)
         )
         child = bench.group.children["simulator"]
-        assert child.process.wait(60.0) == 0
-        assert "the saved flight is over: 0.1 s of duration_s 0.1" in child.log.read_text()
+        assert child.process.wait(60.0) == 2
+        assert "error: resume: the saved flight is over: 0.1 s of duration_s 0.1" in (
+            child.log.read_text()
+        )
 
 
 def test_what_cannot_be_saved_or_resumed_is_refused_in_one_line(tmp_path):

@@ -207,7 +207,7 @@ class Session:
         """Stand where :meth:`take` was called, of the same scenario.
 
         Raises:
-            ConfigError: the state is not that of such a world.
+            ConfigError: the state is not that of such a world, or its flight is over.
         """
         try:
             rebuild(self.simulation, state["world"])
@@ -223,8 +223,8 @@ class Session:
         self._anchor()
         if self.is_over and not self.machine.failure:
             flown, wanted = self.flown, self.options.duration
-            self._logger.warning(
-                f"the saved flight is over: {flown:g} s of duration_s {wanted:g}. Start with a longer one to fly on."
+            raise ConfigError(
+                f"resume: the saved flight is over: {flown:g} s of duration_s {wanted:g}. Start with a longer one."
             )
 
     def _on_recording(self, _: Bool) -> None:
