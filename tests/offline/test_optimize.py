@@ -24,6 +24,7 @@ from rotor_core.state import FULL_STATE, State
 from rotor_dynamics.sensitivities.shooting import Shooting
 from rotor_flight.fly import fly
 from rotor_flight.optimal.ddp import Node, bounded_step
+from rotor_flight.optimal.inputs import inputs_of
 from rotor_flight.optimal.planning import Planning
 from rotor_flight.optimal.task import Task, Weights, load_task
 from rotor_flight.optimal.terms import StateTerm
@@ -325,6 +326,23 @@ def test_slopes_of_a_part_of_a_body_against_differences(seed, first):
         change[world.bodies[j], world.axes[j]] = 1e-6
         ends = [residual(moved(state, sign * change)) for sign in (1.0, -1.0)]
         np.testing.assert_allclose((ends[0] - ends[1]) / 2e-6, slopes[:, j], atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "whippletree",
+        "heterogeneous_triangular_1m",
+        "three_dragonflies_triangular_rigid",
+        "delivery",
+    ],
+)
+def test_what_hovers_holds_the_whole_weight(name):
+    """Also where something hangs on no vehicle itself: on what hangs, or in a vehicle."""
+    scenario = load_scenario(name)
+    inputs = inputs_of(scenario)
+    weight = sum(e.mass_kg for e in scenario.model.entities) * scenario.environment.gravity_m_s2
+    assert inputs.hover[: inputs.n_rotors].sum() == pytest.approx(weight, rel=1e-9)
 
 
 def test_less_tilt_is_no_other_heading(tmp_path):

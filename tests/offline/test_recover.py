@@ -345,14 +345,14 @@ def test_types_are_those_of_the_bag(tmp_path):
         )
         topics = [
             writer.register_channel(name, "cdr", number)
-            for name, number in (("/told", schema), ("/nothing", 0))
+            for name, number in (("/told", schema), ("/nothing", 0), ("/told", schema))
         ]
         data = b"\0\1\0\0" + struct.pack("<iI", 7, 6) + b"hello\0"
-        for k in range(20):
-            writer.add_message(topics[k % 2], k, data, k)
+        for k in range(30):  # two channels of one topic, as of bags that were merged
+            writer.add_message(topics[k % 3], k, data, k)
         writer.finish()
     found = recover(path, tmp_path / "out")
-    assert found.messages == 10 and found.skipped == ("/nothing",) and found.lost == 0
+    assert found.messages == 20 and found.skipped == ("/nothing",) and found.lost == 0
     with AnyReader([tmp_path / "out"]) as reader:
         message = next(reader.deserialize(raw, c.msgtype) for c, _, raw in reader.messages())
     assert (message.more, message.data) == (7, "hello")

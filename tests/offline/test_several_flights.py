@@ -17,6 +17,9 @@ from rotor_recordings.formats.bag_flights import read_flight
 from rotor_recordings.formats.bag_writer import write_bag
 from rotor_recordings.formats.message_store import message_store
 from rotor_recordings.formats.open import open_recording
+from rotor_recordings.motion.derivatives import has_wrong_velocities
+from rotor_recordings.motion.epochs import Clockwork, newest_epoch
+from rotor_recordings.motion.track import Samples, Track
 from rotor_recordings.predict.predict import predict
 
 TURNED = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
@@ -65,7 +68,10 @@ def joined(folders, out, *, shift, epoch):
                             for command in message.commands:
                                 command.limited = command.name == "quad2"
                     data = store.serialize_cdr(message, kind)
-                    writer.write(known[connection.topic], received + 2_000_000_000 * k, data)
+                    for _ in range(
+                        1 + ("team_command" in connection.topic)
+                    ):  # a state is answered twice
+                        writer.write(known[connection.topic], received + 2_000_000_000 * k, data)
     return out
 
 
@@ -130,10 +136,66 @@ def test_velocities_that_do_not_fit_the_places_count_as_not_recorded(tmp_path, w
                 twist.angular.x = twist.angular.y = twist.angular.z = 0.0
             writer.write(topic, received, store.serialize_cdr(message, connection.msgtype))
     theirs = open_recording(str(tmp_path / "theirs"))
-    assert theirs.tracks[0].samples.velocities is None and theirs.tracks[0].samples.rates is None
+    assert theirs.tracks[0].samples.velocities is None
+    assert (theirs.tracks[0].samples.rates is None) == (what == "zeros")
     assert "count as not recorded" in theirs.notes[0]
     result = compare(
         open_recording(str(tmp_path / "own")), theirs, CompareOptions(align="none", evo=False)
     )
     assert result.bodies["quad1"].figures()["rate_rmse_deg_s"] < 1e-6
     assert not open_recording(str(tmp_path / "own")).notes
+
+
+def moving(n, *, speed=1.0, noise=0.0, seed=0):
+    """A circle with its own velocities, every 10 ms."""
+    t = 0.01 * np.arange(n)
+    p = np.column_stack([np.cos(speed * t), np.sin(speed * t), np.ones(n)])
+    v = speed * np.column_stack([-p[:, 1], p[:, 0], np.zeros(n)])
+    p = p + noise * np.random.default_rng(seed).normal(size=p.shape)
+    return (1e7 * np.arange(n)).astype(np.int64), p, v
+
+
+@pytest.mark.parametrize(
+    "how", ["noisy hover", "slow and noisy", "outlier", "swap", "unknown at first", "late"]
+)
+def test_velocities_that_are_right_stay(how):
+    """Noise, single errors of places and delays are none of the velocities."""
+    stamps, p, v = moving(2000)
+    if how == "noisy hover":
+        stamps, p, v = moving(2000, speed=0.0, noise=0.01)
+    elif how == "slow and noisy":
+        stamps, p, v = moving(2000, speed=0.05, noise=0.02)
+    elif how == "outlier":
+        p[700] += 3.0
+    elif how == "swap":
+        p[700:] += 0.1
+    elif how == "unknown at first":
+        v[0] = np.nan
+    else:
+        stamps, p, v = moving(2000, speed=4.0)
+        v = np.roll(v, 15, axis=0)
+    assert not has_wrong_velocities(Track("quad1", "/quad1/odom", stamps, Samples(p, velocities=v)))
+    zeros = Samples(moving(2000)[1], velocities=np.zeros((2000, 3)))
+    assert has_wrong_velocities(Track("quad1", "/quad1/odom", stamps, zeros))
+
+
+def told(*epochs):
+    """Epochs, stamps and control periods of answers."""
+    return [tuple(np.array(column) for column in zip(*rows, strict=True)) for rows in epochs]
+
+
+def test_an_epoch_in_which_no_time_passed_is_no_flight():
+    """A state that was set at the end is answered, too, with the control period at which it stands."""
+    flown = [(0, 10 * k, k) for k in range(5)]
+    found = newest_epoch(told(flown, [(1, 41, 4), (1, 41, 4)]))
+    assert found.number == 0 and not found.before
+    found = newest_epoch(told(flown, [(1, 41, 4), (1, 51, 5)]))
+    assert (found.number, found.since) == (1, 41)
+
+
+def test_single_messages_of_another_time_are_no_flight():
+    clockwork, stamps = Clockwork(), 10**9 * np.arange(100)
+    stamps[7] = 0
+    assert np.flatnonzero(~clockwork.see("/pose", stamps)).tolist() == [7]
+    with pytest.raises(ConfigError, match="two flights"):
+        clockwork.see("/pose", 10**9 * np.arange(50))

@@ -7,9 +7,11 @@ breaks it.
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from transforms3d.quaternions import quat2mat
 
 from rotor_core.config.catalog import FOLDERS, config_directory, shipped
 from rotor_core.config.initial import initial_states
@@ -393,6 +395,19 @@ def test_vehicles_that_hold_a_turned_payload_head_as_it_does():
     )
     for attitude in initial_states(scenario)[:4, 3:7]:
         assert attitude.tolist() == pytest.approx([0.5, 0.0, 0.0, 0.75**0.5], abs=1e-12)
+
+
+def test_hooks_are_where_given_attitudes_put_them():
+    """Of a vehicle that holds a turned payload, with its hook beside its centre: the cable is as long as it is."""
+    scenario = load_scenario("dragonfly_point_mass").changed(
+        "initial", [{"entity": "quad1", "rpy_deg": [10.0, 0.0, 45.0]}]
+    )
+    (cable,) = scenario.model.cables
+    assert cable.a == "quad1"
+    model = replace(scenario.model, attachments=(replace(cable, a_point_m=(0.05, 0.03, -0.02)),))
+    quad, load = initial_states(replace(scenario, model=model))
+    hook = quad[:3] + quat2mat(quad[3:7]) @ [0.05, 0.03, -0.02]
+    assert np.linalg.norm(hook - load[:3]) == pytest.approx(cable.length_m, abs=1e-12)
 
 
 def test_decimal_commas_are_no_columns(tmp_path):

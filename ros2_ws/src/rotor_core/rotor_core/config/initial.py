@@ -90,13 +90,14 @@ def initial_states(scenario: Scenario) -> np.ndarray:
         load, vehicle = states[entities.index(lower[0])], states[entities.index(upper[0])]
         R, offset = quat2mat(State(load).attitude), np.array(lower[1])
         along = leans.get(upper[0], np.array([0.0, 0.0, 1.0]))
-        heading = upright(State(load).attitude)
-        State(vehicle).attitude[:] = heading
+        State(vehicle).attitude[:] = upright(State(load).attitude)
+        if upper[0] in entries:  # the hook is where the given attitude puts it
+            _overwrite(State(vehicle), entries[upper[0]])
         State(vehicle).position[:] = (
             State(load).position
             + R @ offset
             + cable.length_m * along
-            - quat2mat(heading) @ np.array(upper[1])
+            - quat2mat(State(vehicle).attitude) @ np.array(upper[1])
         )
         State(vehicle).velocity[:] = State(load).velocity + R @ np.cross(
             State(load).body_rate, offset

@@ -75,7 +75,10 @@ def inputs_of(scenario: Scenario, *, winds: bool = True) -> Inputs:
 
 
 def _loads(scenario: Scenario) -> np.ndarray:
-    """What every vehicle holds while all rests, (n_vehicles,) N: payloads as their hooks share them (C.13)."""
+    """Load of every vehicle while all rests, (n_vehicles,) N: payloads as their hooks share them (C.12).
+
+    Equal shares of everything where something hangs on no vehicle itself.
+    """
     model, gravity = scenario.model, scenario.environment.gravity_m_s2
     loads = np.array([v.mass_kg for v in model.vehicles]) * gravity
     for team in teams(model):
@@ -88,6 +91,9 @@ def _loads(scenario: Scenario) -> np.ndarray:
         else:
             points = attachment_points(model, team)
             np.add.at(loads, rows, Tension(points, weight).at_rest(weight))
+    whole = sum(e.mass_kg for e in model.entities) * gravity
+    if not np.isclose(loads.sum(), whole, rtol=1e-9):  # cargo, or what hangs on what hangs
+        return np.full(len(loads), whole / len(loads))
     return loads
 
 

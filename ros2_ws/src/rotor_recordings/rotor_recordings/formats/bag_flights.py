@@ -119,8 +119,8 @@ class _Heard:
         self.first_scene: tuple[int, np.ndarray] | None = None
         """Stamp, ns, of the first scene, and which cables are cut in it."""
         self.asked = asked_of_rotors(len(self.vehicles))
-        self.cuts = np.zeros(len(self.vehicles))
-        """Commands of every vehicle that its controller has limited; older recordings do not tell."""
+        self.cuts = Rows()
+        """Of which vehicles a controller has limited the command; older recordings do not tell."""
         self.limited: int | None = None
         self.extra: dict = {}
         self._joint_names = scenario.model.joint_names
@@ -164,7 +164,7 @@ class _Heard:
         for heard in tables(reader, many):
             topic = heard.connection.topic
             if kind_of(topic) == self._shown:
-                clockwork.see(topic, heard.table.stamps())
+                heard = heard.where(clockwork.see(topic, heard.table.stamps()))
             if epoch.before:
                 times = heard.received if kind_of(topic) == told else heard.table.stamps()
                 heard = heard.where(times >= epoch.since)
@@ -220,9 +220,11 @@ class _Heard:
         efforts = np.concatenate(
             [np.zeros((len(table), 0)), *(table[f"{at}.joint_efforts"] for at in place.values())], 1
         )
+        cuts = np.zeros((len(table), len(self.vehicles)), bool)
         for k, name in enumerate(self.vehicles):
             if (at := place.get(name)) and hasattr(table.first.commands[0], "limited"):
-                self.cuts[k] += int(np.count_nonzero(table[f"{at}.limited"]))
+                cuts[:, k] = table[f"{at}.limited"]
+        self.cuts.add(table.stamps(), cuts)
         self.n_efforts = max(self.n_efforts, efforts.shape[1])
         self.commands.add(table.stamps(), rows)
         self.efforts.add(table.stamps(), efforts)
@@ -311,7 +313,8 @@ def _flight(heard: _Heard, path: Path) -> Flight:
         np.sum(np.maximum(np.rint(steps / usual) - 1.0, 0.0))
     ):  # the last one may come early
         heard.extra["missing_rows"] = missing
-    heard.asked[:, 3] = np.maximum(heard.asked[:, 3], heard.cuts)
+    cuts = heard.cuts.at(heard.cuts.stamps, (len(vehicles),))  # a state may be answered twice
+    heard.asked[:, 3] = np.maximum(heard.asked[:, 3], cuts.sum(axis=0))
     time, n = common * NANO, len(model.cables)
     cables = heard.cables.at(common, (n, 2))
     factor = heard.extra.get("real_time_factor", 0.0)

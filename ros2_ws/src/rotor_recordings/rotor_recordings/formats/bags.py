@@ -115,30 +115,39 @@ def read_bag(path: Path, clock: str = "header", *, wanted: bool = False) -> Reco
         kind = "ROS 2 bag" if reader.is2 else "ROS 1 bag"
         since, notes = _newest_flight(path, reader) if clock == "header" else (None, ())
         cables = _cables(reader, clock, since)
-    tracks = tuple(
-        _track(body, topic, found, clock, since)
+    shown = [
+        (body, topic, found)
         for (body, topic, parent), found in rows.items()
         # what is seen from a body that moves itself is no path
-        if parent not in children
-        and sum(int((_is_known(n) & _is_after(s, since)).sum()) for _, s, *_, n in found) >= LEAST
-    )
+        if parent not in children and _count(found, since) >= LEAST
+    ]
+    tracks, mixed = [], []
+    for body, topic, found in shown:
+        try:
+            tracks.append(_track(body, topic, found, clock, since))
+        except ConfigError as error:  # of two flights; others may be whole
+            mixed.append(error)
+    if mixed and not tracks:
+        raise mixed[0]
+    notes += tuple(f"{path}: left out: {error}" for error in mixed)
     doubted = [t for t in tracks if has_wrong_velocities(t)]
     notes += tuple(
         f"{path}: {t.source}: velocities of {t.body} are not the derivative of its places (zeros, or in other axes?); "
         "they count as not recorded"
         for t in doubted
     )
-    tracks = tuple(without_velocities(t) if t in doubted else t for t in tracks)
+    tracks = [without_velocities(t) if t in doubted else t for t in tracks]
     if not tracks:
         raise ConfigError(
             f"{path}: holds no topic with poses of something that moves; its types are {', '.join(types)}."
         )
-    return Recording(str(path), kind, tracks, custom_data(path, "scenario"), cables, notes)
+    return Recording(str(path), kind, tuple(tracks), custom_data(path, "scenario"), cables, notes)
 
 
 def _newest_flight(path: Path, reader: AnyReader) -> tuple[int | None, tuple[str, ...]]:
     """Stamp, ns, at which the newest flight in a recording of ours begins, and what is to be said of it."""
-    if not any(c.msgtype == "rotor_msgs/msg/TeamCommand" for c in reader.connections):
+    told = ("rotor_msgs/msg/TeamCommand", "rotor_msgs/msg/TeamState")
+    if not any(c.msgtype in told for c in reader.connections):
         return None, ()
     epoch = epoch_of(reader, topics_of_flight(path, reader.connections))
     if not epoch.before:
@@ -163,6 +172,13 @@ def epoch_of(reader: AnyReader, topics: OwnTopics) -> Epoch:
         if told:
             return newest_epoch(told)
     return Epoch()
+
+
+def _count(found: list[_Part], since: int | None) -> int:
+    """How many poses are known; after a jump of the state, at how many stamps."""
+    known = [stamps[_is_known(n) & _is_after(stamps, since)] for _, stamps, *_, n in found]
+    stamps = np.concatenate(known)
+    return len(stamps) if since is None else len(np.unique(stamps))
 
 
 def _is_after(stamps: np.ndarray, since: int | None) -> np.ndarray:
@@ -289,8 +305,7 @@ def _track(
         stamps = received
     else:
         stamps, values = stamps[stamps != 0], values[stamps != 0]
-        Clockwork().see(topic, stamps)
-        kept = _is_after(stamps, since)
+        kept = Clockwork().see(topic, stamps) & _is_after(stamps, since)
         stamps, values = stamps[kept], values[kept]
 
     def column(start: int, width: int) -> np.ndarray | None:

@@ -217,6 +217,8 @@ def _rewrite(file: Path, target: Path, name: str) -> tuple[int, float, int, int,
         elif isinstance(record, Channel):
             channels[record.id] = record
     connections: dict[int, Connection] = {}
+    made: dict[tuple[str, int], Connection] = {}
+    """By topic and type: what was merged or split has several channels of one."""
     skipped: list[str] = []
     nameless = 0
     # the writer names its file by its folder
@@ -230,8 +232,11 @@ def _rewrite(file: Path, target: Path, name: str) -> tuple[int, float, int, int,
     with writer:
         add_checksums(writer)
         for number, channel in channels.items():
+            known = channel.topic, channel.schema_id
             try:
-                connections[number] = _connection(writer, channel, schemas)
+                if known not in made:
+                    made[known] = _connection(writer, channel, schemas)
+                connections[number] = made[known]
             except Exception:  # readers of definitions fail in many ways
                 skipped.append(channel.topic)
         for record in records:
@@ -253,8 +258,10 @@ def _rewrite(file: Path, target: Path, name: str) -> tuple[int, float, int, int,
 def _connection(writer: Writer, channel: Channel, schemas: dict[int, Schema]) -> Connection:
     """A topic as it was: its type as the bag defines it, which may be another one than today."""
     schema = schemas[channel.schema_id]
-    store = get_typestore(Stores.EMPTY)
-    store.register(get_types_from_msg(schema.data.decode(), schema.name))
+    store = get_typestore(Stores.ROS2_JAZZY)
+    if schema.encoding == "ros2msg" and schema.data:
+        store = get_typestore(Stores.EMPTY)
+        store.register(get_types_from_msg(schema.data.decode(), schema.name))
     return writer.add_connection(
         channel.topic,
         schema.name,

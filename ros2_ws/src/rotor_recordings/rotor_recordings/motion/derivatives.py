@@ -11,8 +11,9 @@ from scipy.spatial.transform import Rotation
 from rotor_core.math.rotation_vectors import rotation_from
 from rotor_recordings.motion.track import GAP, NANO, Samples, Track
 
-TRAVEL, LEAST_WAY, WRONG = 0.5, 0.01, 0.5
-"""Velocities are wrong that miss more than half of the way over half a second, where that is a centimetre or more."""
+TRAVEL, LEAST_WAY, FAR, WRONG = 0.5, 0.01, 10.0, 0.9
+"""Velocities are wrong that miss nine tenths of the way over half a second, where that is a centimetre or more, and ten
+times the noise of the places: zeros miss all of it, axes of a body that is turned by 53 degrees nine tenths."""
 
 RATE_SPAN = 0.05
 """Rates that were not recorded come from the turn over this time, s: attitude noise of 0.2 deg becomes 6 deg/s."""
@@ -61,31 +62,37 @@ def angular_velocity(samples: Samples, stamps: np.ndarray) -> np.ndarray:
 def has_wrong_velocities(track: Track) -> bool:
     """True if the velocities that were recorded are not those with which the body moves from place to place.
 
-    Many bridges of motion capture leave them zero, and some write them in the axes of the world.
+    Many bridges of motion capture leave them zero, and some write them in the axes of the world. Judged by the middle
+    of all windows in which the body goes farther than the noise of its places.
     """
     samples, t = track.samples, track.seconds(track.stamps[0])
-    if samples.velocities is None:
+    if samples.velocities is None or len(t) < 3:
         return False
-    steps = np.diff(t)[:, None]
-    usual = steps[:, 0] <= GAP
-    moved = np.where(usual[:, None], np.diff(samples.positions, axis=0), 0.0)
-    mean = 0.5 * (samples.velocities[1:] + samples.velocities[:-1])
-    told = np.where(usual[:, None], mean * steps, 0.0)
-    apart = max(1, int(np.searchsorted(t, t[0] + TRAVEL)))
-    way, error = (
-        np.cumsum(np.vstack([np.zeros((1, 3)), part]), axis=0) for part in (moved, told - moved)
-    )
-    if len(way) <= apart:
+    p, steps = samples.positions, np.diff(t)
+    usual = steps <= max(GAP, 1.5 * float(np.median(steps)))
+    told = 0.5 * (samples.velocities[1:] + samples.velocities[:-1]) * steps[:, None]
+    bad = ~usual | ~np.isfinite(told).all(axis=1)
+    n = max(1, round(TRAVEL / float(np.median(steps))))
+    if len(steps) <= n:
         return False
-    travelled, missed = (
-        np.sqrt(np.nanmean(np.sum((c[apart:] - c[:-apart]) ** 2, axis=1))) for c in (way, error)
+    sums, breaks = (
+        np.concatenate([np.zeros((1, *part.shape[1:])), np.cumsum(part, axis=0)])
+        for part in (np.where(bad[:, None], 0.0, told), bad.astype(float))
     )
-    return bool(travelled > LEAST_WAY and not missed <= WRONG * travelled)
+    way, by_velocity = p[n:] - p[:-n], sums[n:] - sums[:-n]
+    size, missed = np.linalg.norm(way, axis=1), np.linalg.norm(by_velocity - way, axis=1)
+    # a third difference of places that are noise alone is the square root of twenty times as large
+    noise = np.median(np.linalg.norm(np.diff(p, 3, axis=0), axis=1)) / np.sqrt(20.0)
+    seen = (breaks[n:] == breaks[:-n]) & (size > max(LEAST_WAY, FAR * noise))
+    return bool(seen.sum() >= n and np.median(missed[seen] / size[seen]) > WRONG)
 
 
 def without_velocities(track: Track) -> Track:
-    """The same path, its velocities and rates not recorded."""
-    return replace(track, samples=replace(track.samples, velocities=None, rates=None))
+    """The same path, its velocities not recorded, nor its rates where these are zeros, too."""
+    samples = replace(track.samples, velocities=None)
+    if samples.rates is not None and not np.nan_to_num(samples.rates).any():
+        samples = replace(samples, rates=None)
+    return replace(track, samples=samples)
 
 
 def _rotation(attitudes: np.ndarray) -> Rotation:

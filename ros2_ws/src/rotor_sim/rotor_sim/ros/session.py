@@ -329,6 +329,7 @@ class Session:
             return Result(Code.OPERATION_FAILED, str(error))
         except RotorError as error:
             return Result(Code.OPERATION_FAILED, str(error))
+        self._outputs.changed()
         self._verdict.heard(self._tell_events())
         return Result(Code.OK)
 

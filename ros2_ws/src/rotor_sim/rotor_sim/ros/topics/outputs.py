@@ -92,6 +92,10 @@ class Outputs:
         if "topics" in self._schedule.due(step):
             self._moving(self._time.stamp(), odometry=not self.shows_every_state)
 
+    def changed(self) -> None:
+        """What has been shown of this instant is not so any more."""
+        self._ahead = -1
+
     def due(self, step: int) -> None:
         """Publish what is due at a physics step; at the first of a period, what depends on its commands."""
         names = self._schedule.due(step)
