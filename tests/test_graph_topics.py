@@ -342,12 +342,13 @@ def test_samples_of_another_shape_name_their_sensor(sample):
     silent = SimpleNamespace(handle=SimpleNamespace(publish_raw=lambda _: None))
     entities = SimpleNamespace(publisher=lambda *_: silent)
     simulation = Simulation("hover")
-    publisher = SensorPublisher(entities, simulation, SimTime(simulation))
+    time = SimTime(simulation)
+    publisher = SensorPublisher(entities, simulation, time)
     (name, *_) = publisher.rates
-    publisher.sample(name)
+    publisher.sample(name, time.stamp())
     simulation.sensors[0].sense = lambda: sample
     with pytest.raises(ContractError, match=r"sensor of 'quad1/imu': .*of the shape \(1, \d+\)"):
-        publisher.sample(name)
+        publisher.sample(name, time.stamp())
 
 
 def test_after_a_reset_the_visualizer_begins_anew(tmp_path):

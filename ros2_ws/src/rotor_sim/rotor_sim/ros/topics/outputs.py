@@ -93,7 +93,7 @@ class Outputs:
             self._moving(self._time.stamp(), odometry=not self.shows_every_state)
 
     def changed(self) -> None:
-        """What has been shown of this instant is not so any more."""
+        """Show this instant once more: something has been changed in it."""
         self._ahead = -1
 
     def due(self, step: int) -> None:
