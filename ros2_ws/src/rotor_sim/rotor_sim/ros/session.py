@@ -485,8 +485,8 @@ class Session:
         first = self.options.wait and (not self._intake.heard or self._was_put_away)
         if not first:
             self.health.asked()
-        self._outputs.ahead(self._first_step)
         if first or self._waits or self.machine.is_stepping:
+            self._outputs.ahead(self._first_step)  # while controllers work
             if not self._await_answer(executor, epoch, announce=not first):
                 return None
             if first:
@@ -548,6 +548,10 @@ class Session:
                 return
             if now - self.health.last_report > REPORT:
                 self._report()
+            if (
+                self._intake.is_answered
+            ):  # before, it would take from controllers what they need of the machine
+                self._outputs.ahead(self._first_step)
             executor.spin_once(timeout_sec=min(left, SPIN_LIMIT))
 
     def _hear(self, executor: Executor) -> None:

@@ -82,7 +82,7 @@ class Outputs:
     def ahead(self, step: int) -> None:
         """Publish what is due at the first step of a control period, whatever its commands will be.
 
-        Controllers work meanwhile. Called again for the same period (an answer was waited for in vain), it is silent;
+        Called again for the same period (an answer was waited for in vain), it is silent;
         so it is where the scenario is about to change what is seen of this instant.
         """
         if self._ahead == step or self._simulation.changes.are_due(self._simulation.elapsed):
