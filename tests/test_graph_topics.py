@@ -351,6 +351,15 @@ def test_samples_of_another_shape_name_their_sensor(sample):
         publisher.sample(name, time.stamp())
 
 
+def test_no_stamp_is_before_the_first_instant():
+    """Of a sample that was taken long before a reset of the time alone: negative seconds ended the simulator."""
+    simulation = Simulation("hover")
+    time = SimTime(simulation)
+    time.offset_ns = -2 * 10**9
+    assert (time.stamp(1.5).sec, time.stamp(1.5).nanosec) == (1, 0)
+    assert (time.stamp(3.25).sec, time.stamp(3.25).nanosec) == (1, 25 * 10**7)
+
+
 def test_after_a_reset_the_visualizer_begins_anew(tmp_path):
     """What was drawn is deleted, and the path holds no pose of the flight before."""
     with graph.bench(tmp_path) as bench:

@@ -4,6 +4,7 @@ import csv
 import json
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
 from rotor.cli import main
+from rotor.verbs.compare import LIMITS, _over
 from rotor_core.config.loader import dump_scenario, load_scenario
 from rotor_core.errors import ConfigError
 from rotor_flight.fly import fly
@@ -1345,3 +1347,26 @@ def test_clocks_that_drift_apart_are_told_of(drift):
     if told:
         # a little of it is taken for another frame
         assert 4.0 < float(re.search(r"about (\S+) ms per second", told[0])[1]) < 5.5
+
+
+def test_what_is_left_out_is_told():
+    """Bodies without a partner, a short common part, topics that show a body as well, attitudes of one side alone."""
+    sim = recording(*(track(0.0, 20.0, 100.0, body=b) for b in ("quad1", "quad2")))
+    other = track(0.0, 3.0, 100.0, body="Quad2")
+    real = recording(track(0.0, 3.0, 100.0), replace(other), name="real")
+    notes = compare(sim, real, NO_OPTIONS).notes
+    assert any("not compared: quad2" in n and "also holds Quad2" in n for n in notes)
+    assert any(n.startswith("quad1: only ") and "of 19.99 s" in n for n in notes), notes
+    twice = recording(track(0.0, 20.0, 100.0), replace(track(0.0, 20.0, 100.0), source="/b/pose"))
+    notes = compare(sim, twice, replace(NO_OPTIONS, bodies={"quad1": "quad1"})).notes
+    assert [n for n in notes if "taken from /quad1/pose; it is in /b/pose, too" in n]
+    assert not [n for n in notes if "not compared" in n]  # somebody has said which count
+    options = SimpleNamespace(**{name.replace("-", "_"): None for name in LIMITS}, max_attitude=1.0)
+    options.max_attitude_rmse = 1.0
+    known, unknown = (
+        {f: 0.5 for f, _ in LIMITS.values()},
+        dict.fromkeys(f for f, _ in LIMITS.values()),
+    )
+    assert not _over({"quad1": known, "load": unknown}, ["load"], options)
+    (line,) = _over({"quad1": known, "quad2": unknown}, ["load"], options)
+    assert "quad2" in line and "not known in both" in line
