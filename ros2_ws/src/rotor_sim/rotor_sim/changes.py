@@ -55,12 +55,9 @@ class ComingChanges:
 
     def due(self, elapsed: float) -> Iterator[Change]:
         """Changes that are due ``elapsed`` seconds after the beginning, each once."""
-        while self._next < len(self._coming):
-            change = self._coming[self._next]
-            if change.at_s > elapsed + SAME_TIME:
-                return
+        while self.is_due(elapsed):
             self._next += 1
-            yield change
+            yield self._coming[self._next - 1]
 
 
 class Changes:
@@ -105,9 +102,7 @@ class Changes:
 
     def begin_faults(self, simulation: Simulation) -> None:
         """Weaken motors and batteries as the scenario says by now, before the command of the period acts."""
-        if not self._faults.is_due(elapsed := simulation.elapsed):
-            return
-        for fault in self._faults.due(elapsed):
+        for fault in self._faults.due(simulation.elapsed):
             _weaken(simulation, fault)
 
     def make(self, simulation: Simulation) -> None:
@@ -116,13 +111,11 @@ class Changes:
         Raises:
             SolverError: what is to be attached is out of reach.
         """
-        elapsed = simulation.elapsed
-        if not self._others.is_due(elapsed):
-            return
-        for change in self._others.due(elapsed):
+        due = list(self._others.due(simulation.elapsed))
+        for change in due:
             _make(simulation, change)
-        # what is seen of this instant is what it leaves behind
-        simulation.engine.update_kinematics()
+        if due:  # what is seen of this instant is what it leaves behind
+            simulation.engine.update_kinematics()
 
 
 def _make(simulation: Simulation, change: Change) -> None:

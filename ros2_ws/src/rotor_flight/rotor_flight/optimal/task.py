@@ -45,8 +45,7 @@ class Weights:
 
     ``thrust_per_n2_s``, ``winch_s3_per_m2``: of squares of thrusts about hover and of accelerations of winches, per
     second; ``rate_s``, ``tilt_per_s``: of squares of body rates, and of tilts and turns away from the headings of the
-    start; ``energy_per_j``: of a joule at the
-    shafts of the rotors, drag torque times speed.
+    start; ``energy_per_j``: of a joule at the shafts of the rotors, drag torque times speed.
     """
 
     thrust_per_n2_s: float = bounded(0.01, ge=0.0)

@@ -96,7 +96,6 @@ class _Heard:
         self._path, self.scenario, self._topics = path, scenario, topics
         self._shown = states
         self.vehicles = [v.name for v in scenario.model.vehicles]
-        self.truth_kinds = (states,)
         self.truth: dict[str, Rows] = {e.name: Rows() for e in scenario.model.entities}
         self.joints: dict[str, Rows] = {
             v.name: Rows() for v in scenario.model.vehicles if v.moving_joints

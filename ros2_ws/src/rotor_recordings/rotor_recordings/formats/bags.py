@@ -130,13 +130,13 @@ def read_bag(path: Path, clock: str = "header", *, wanted: bool = False) -> Reco
     if mixed and not tracks:
         raise mixed[0]
     notes += tuple(f"{path}: left out: {error}" for error in mixed)
-    doubted = [t for t in tracks if has_wrong_velocities(t)]
-    notes += tuple(
-        f"{path}: {t.source}: velocities of {t.body} are not the derivative of its places (zeros, or in other axes?); "
-        "they count as not recorded"
-        for t in doubted
-    )
-    tracks = [without_velocities(t) if t in doubted else t for t in tracks]
+    for i, track in enumerate(tracks):
+        if has_wrong_velocities(track):
+            tracks[i] = without_velocities(track)
+            notes += (
+                f"{path}: {track.source}: velocities of {track.body} are not the derivative of its places (zeros, or "
+                "in other axes?); they count as not recorded",
+            )
     if not tracks:
         raise ConfigError(
             f"{path}: holds no topic with poses of something that moves; its types are {', '.join(types)}."

@@ -209,9 +209,8 @@ def _rewrite(file: Path, target: Path, name: str) -> tuple[int, float, int, int,
     records = _Records(file)
     schemas: dict[int, Schema] = {}
     channels: dict[int, Channel] = {}
-    for (
-        record
-    ) in records:  # those of a damaged chunk stand behind it once more where the bag was closed
+    # those of a damaged chunk stand behind it once more where the bag was closed
+    for record in records:
         if isinstance(record, Schema):
             schemas[record.id] = record
         elif isinstance(record, Channel):

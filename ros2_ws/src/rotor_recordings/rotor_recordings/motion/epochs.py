@@ -14,7 +14,6 @@ from rotor_recordings.motion.track import NANO
 LEAP = 1.0
 """Stamps of a topic that go back by more than this belong to another flight, s: messages overtake others by less."""
 
-
 FEW, FEW_OF_MANY = 3, 0.01
 """So many messages, or this share of all, that are behind the others are single ones, and no flight."""
 
