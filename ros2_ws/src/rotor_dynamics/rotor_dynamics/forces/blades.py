@@ -22,6 +22,7 @@ from rotor_core.math.vec3 import (
     scale,
     sub,
 )
+from rotor_core.numbers.derivatives import without_derivatives
 from rotor_dynamics import memory
 from rotor_dynamics.kinematics.spatial import add3
 
@@ -39,6 +40,16 @@ WINDMILL_BELOW = -1.5
 
 
 @inlined
+def polished(square, along, across, v):
+    """A root that was found by its value, after a step of Newton's method: with it come its derivatives."""
+    v = without_derivatives(v)
+    through = along + v
+    flow = across * across + through * through
+    slope = 2.0 * v * (flow + v * through)
+    return v - (v * v * flow - square * square) / slope if slope != 0.0 else v
+
+
+@inlined
 def halved(square, along, across, high):
     """A root of ``v sqrt(across^2 + (along + v)^2) = square`` between zero and ``high``, by halving."""
     low = 0.0
@@ -49,7 +60,7 @@ def halved(square, along, across, high):
             high = v
         else:
             low = v
-    return high
+    return polished(square, along, across, high)
 
 
 @inlined
