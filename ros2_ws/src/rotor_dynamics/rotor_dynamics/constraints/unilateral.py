@@ -527,8 +527,12 @@ def constrain(ints, floats, which_state, which_slope, t, what):
                 pull(ints, floats, world, k, rate[i], state, memory.V, memory.OMEGA, more)
         move(world, state)
         world.head[memory.COARSE] = 1 if drift >= SMALL_DRIFT else 0
-        seen = drift > SEEN_DRIFT or (which_state == memory.START and rushed > SEEN_RATE)
-        if drift < SMALL_DRIFT and not (seen and slack_cables_near(world) != 0):
+        # asked in this order: whether rounding is seen is no decision where no slack cable is near
+        if drift < SMALL_DRIFT and not (
+            n != world.head[memory.N_CONSTRAINTS]
+            and slack_cables_near(world) != 0
+            and (drift > SEEN_DRIFT or (which_state == memory.START and rushed > SEEN_RATE))
+        ):
             break
     if what == EVERYTHING:
         take_projected_rates(world, state, slope, n)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import exp, inf
 
 from rotor_core.kernels.jit import inlined, kernel_without_gil
-from rotor_core.numbers.lanes import WIDTH
+from rotor_core.numbers.lanes import WIDTH, choose
 from rotor_dynamics import memory
 from rotor_dynamics.hybrid.impact import INPUT_CHANGED, NOTHING
 from rotor_dynamics.hybrid.stepper import OK, run
@@ -24,7 +24,7 @@ def command_rotors(world, speeds):
         now = rotor[memory.SPEED_BIAS] + rotor[memory.SPEED_OFFSET] * exp(
             -rate * (t - rotor[memory.SINCE])
         )
-        rotor[memory.SPEED_OFFSET] = now - wanted if rate > 0.0 else 0.0
+        rotor[memory.SPEED_OFFSET] = choose(rate > 0.0, now - wanted, 0.0)
         rotor[memory.SPEED_BIAS] = wanted
         rotor[memory.SINCE] = t
 
