@@ -201,28 +201,6 @@ class Periods:
     F: np.ndarray
     doubted: np.ndarray
 
-    def gradient(
-        self, end: np.ndarray, on_the_way: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Derivative of one number of the flight with everything before, backward through all periods.
-
-        Args:
-            end: its derivative with the coordinates of the last node, (n,).
-            on_the_way: with those of the nodes at which periods begin, (N, n); default zero.
-
-        Returns:
-            Derivatives with the coordinates of the start (n,), with the inputs of all periods (N, m), and with the
-            lengths of their steps (N,).
-        """
-        costate = np.array(end, float)
-        inputs, steps = unwritten(self.B.shape[::2]), unwritten(len(self.A))
-        for k in reversed(range(len(self.A))):
-            inputs[k], steps[k] = self.B[k].T @ costate, self.E[k] @ costate
-            costate = self.A[k].T @ costate
-            if on_the_way is not None:
-                costate += on_the_way[k]
-        return costate, inputs, steps
-
 
 class Shooting:
     """A world of free bodies, points and cables, with or without winches, that is run again and again from one state.

@@ -1,0 +1,323 @@
+"""A flight under given commands, and the derivative of one number of it with everything before, backward.
+
+Forward the engine flies, and what pieces of the flight hand on to each other is noted. Backward every smooth piece is
+its tape (:mod:`rotor_dynamics.sensitivities.backward.tapes`) run in reverse; a piece with an event, or one that no
+tape covers, is taken with derivatives forward (:mod:`rotor_dynamics.sensitivities.propagation`), multiplied from the
+left. Long flights are noted in stretches, each flown again from its start when the way back has come to it.
+
+Source: reverse differentiation with checkpoints (Griewank and Walther, Evaluating Derivatives, SIAM 2008, ch. 3, 12).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rotor_core.errors import ContractError, SolverError
+from rotor_core.kernels.jit import unwritten
+from rotor_core.kernels.reverse import NO_CODE, Sweep
+from rotor_dynamics import memory
+from rotor_dynamics.engine import Engine, counting_rows
+from rotor_dynamics.hybrid.failures import failure_text, lost_way
+from rotor_dynamics.model.system import System
+from rotor_dynamics.sensitivities.backward import tapes
+from rotor_dynamics.sensitivities.backward.commands import Commands
+from rotor_dynamics.sensitivities.backward.stretches import WORTH_A_TAPE, Stretch
+from rotor_dynamics.sensitivities.backward.tape_codes import Image, Key, TapeCodes
+from rotor_dynamics.sensitivities.backward.way_back import WayBack
+from rotor_dynamics.sensitivities.coordinates import Coordinates, Seed, indices
+from rotor_dynamics.sensitivities.propagation import Doubt, check_differentiable
+
+STRETCH = 20_000
+"""Pieces of a stretch: some tens of megabytes."""
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """Derivative of one number of a flight.
+
+    Attributes:
+        start: with the coordinates of the start (:class:`~rotor_dynamics.sensitivities.coordinates.Coordinates`): of
+            every body place, rotation vector (body axes), velocity and body rate (D.16), then angle and rate of every
+            free joint, then what lags, (n,).
+        commands: with the commands of all periods, (N, n_commands).
+        seeds: with what was asked besides, (n_seeds,).
+        doubt: first place where the derivative may not exist; None: nothing is known.
+        forward: pieces of the flight that were differentiated forward.
+    """
+
+    start: np.ndarray
+    commands: np.ndarray
+    seeds: np.ndarray
+    doubt: Doubt | None
+    forward: int
+
+
+class AdjointFlights:
+    """A world that is flown again and again from one state under commands, with derivatives backward.
+
+    Args:
+        system: anything but rigid contact.
+        states: of the members at the start, (n_members, 13).
+        steps: of a period in which commands are held.
+        joints: angles and rates of the joints at the start, (n_joints, 2); default zero.
+        wrenches: that act at the start, (n_inputs, 4); default none.
+        prepare: called with the engine before its state is set: start rotors, hold arms.
+        step: s.
+        tolerance: as for :class:`~rotor_dynamics.engine.Engine`.
+
+    Attributes:
+        engine: the world at the start.
+        commands: what the numbers of a command are, by name.
+        coordinates: of the start.
+
+    Raises:
+        ContractError: fewer than one step, a world with rigid contact, rotors with inertia and without a lag, a force
+            that cannot be told as a list of operations, or kernels that are not compiled.
+        ModelError: the state cannot be.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        states: np.ndarray,
+        *,
+        steps: int,
+        joints: np.ndarray | None = None,
+        wrenches: np.ndarray | None = None,
+        prepare: Callable[[Engine], None] | None = None,
+        step: float = 1e-3,
+        tolerance: float = 1e-10,
+    ) -> None:
+        check_differentiable()
+        if not isinstance(steps, (int, np.integer)) or steps < 1:
+            raise ContractError(f"adjoint: steps must be a whole number >= 1, got {steps!r}.")
+        if system.solids:
+            raise ContractError(
+                "adjoint: rigid contact is differentiated forward only (rotor.sensitivities)."
+            )
+        self.steps = int(steps)
+        self.engine = engine = Engine(
+            system, step=step, tolerance=tolerance, log_rows=counting_rows(system)
+        )
+        world = engine.world
+        lag, inertia = world.rotors[:, memory.LAG_RATE], world.rotors[:, memory.AXIAL_INERTIA]
+        if np.any((lag == 0.0) & (inertia != 0.0)):
+            raise ContractError(
+                "adjoint: rotors with inertia need a lag, because their speed cannot jump."
+            )
+        if wrenches is not None:
+            world.inputs[:, :4] = wrenches
+        if prepare is not None:
+            prepare(engine)
+        engine.set_state(states, joints=joints)
+        engine.take_events()
+        engine.count_events()
+        self.coordinates = Coordinates(engine)
+        self.coordinates.begin_lags(world)
+        self._start_seeds = self.coordinates.seeds()
+        self._start = Image(0, engine.ints.copy(), engine.floats.copy())
+        commands = Commands(engine)
+        self.commands = commands.names
+        self._structure = tapes.Structure(
+            engine.member_body, engine.member_pose, commands, engine.n_cables, len(system.joints)
+        )
+        states = indices(engine, world.states[memory.START]).tolist()
+        self._codes, self._sweep = TapeCodes(self._structure, self._start, states), Sweep()
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """Shapes of what is told at every node: states of the members, tensions, angles and rates of joints."""
+        return self._structure.shapes
+
+    def fly(self, commands: np.ndarray) -> AdjointFlight:
+        """Fly from the start.
+
+        Args:
+            commands: of all periods, (N, n_commands).
+
+        Raises:
+            ContractError: commands of the wrong shape, or not finite.
+            SolverError: the integration cannot go on.
+        """
+        commands = np.array(commands, float)
+        if commands.ndim != 2 or commands.shape[1] != len(self.commands) or not len(commands):
+            raise ContractError(
+                f"adjoint: commands must have the shape (periods, {len(self.commands)}), got {commands.shape}."
+            )
+        if not np.isfinite(commands).all():
+            raise ContractError("adjoint: commands must be finite.")
+        return AdjointFlight(self, commands)
+
+    def _fail(self, status: int, ints: np.ndarray, floats: np.ndarray) -> None:
+        engine, world = self.engine, memory.world_of(ints, floats)
+        taut = np.flatnonzero(world.constraint_int[: engine.n_cables, memory.TAUT])
+        names, time = engine.names_of(int(ints[memory.BAD_BODY])), float(floats[memory.TIME])
+        text = failure_text(
+            status, time, names, taut, engine.tolerance, engine.adaptive, lost_way(world)
+        )
+        raise SolverError(text, time=time, state=world.states[memory.START].copy())
+
+
+class AdjointFlight:
+    """One flight under commands; see :meth:`AdjointFlights.fly`.
+
+    Attributes:
+        states: of all members at the start and the end of every period, (N + 1, n_members, 13).
+        tensions: likewise, (N + 1, n_cables) N.
+        joints: angles and rates of all joints, (N + 1, n_joints, 2).
+    """
+
+    def __init__(self, flights: AdjointFlights, commands: np.ndarray) -> None:
+        self._flights, self._commands = flights, commands
+        n = len(commands)
+        self.states, self.tensions, self._joints = (
+            unwritten((n + 1, *shape)) for shape in flights._structure.shapes
+        )
+        periods = max(1, STRETCH // (flights.steps + 3))
+        self._edges = [*range(0, n, periods), n]
+        """Periods at which stretches begin, and the end."""
+        self._begins = [flights._start]
+        for number in range(len(self._edges) - 1):
+            self._note(number)
+            self._begins.append(self._stretch.end)
+
+    @property
+    def joints(self) -> np.ndarray:
+        """See the class."""
+        world = self._flights.engine.world
+        return self._joints[:, np.argsort(world.joint_int[:, memory.JOINT_NUMBER])]
+
+    def _note(self, number: int) -> None:
+        """Fly a stretch, and note it."""
+        flights, (first, end) = self._flights, self._edges[number : number + 2]
+        nodes = slice(first, end + 1)
+        readings = self.states[nodes], self.tensions[nodes], self._joints[nodes]
+        self._stretch = Stretch(
+            flights._codes, flights._structure, self._begins[number], flights.steps, self._commands[first:end],
+            readings, flights._fail,
+        )  # fmt: skip
+        self._number = number
+
+    def gradient(
+        self,
+        states: np.ndarray | None = None,
+        *,
+        tensions: np.ndarray | None = None,
+        joints: np.ndarray | None = None,
+        seeds: Sequence[Seed] = (),
+    ) -> Gradient:
+        """Derivative of one number of the flight with its start, its commands, and what else is asked.
+
+        Args:
+            states, tensions, joints: its derivatives with :attr:`states`, :attr:`tensions` and :attr:`joints`, of their
+                shapes; default zero.
+            seeds: derivatives of the memory at the start with what else is asked, such as a mass.
+
+        Raises:
+            ContractError: wrong shapes, or a seed of a number that is zero, and with it what it is a factor of.
+            SolverError: the integration cannot go on with derivatives.
+        """
+        flights = self._flights
+        told = self._told(states, tensions, joints)
+        way = WayBack(len(flights._start.floats), seeds)
+        commands = unwritten(self._commands.shape)
+        for number in reversed(range(len(self._edges) - 1)):
+            first, end = self._edges[number : number + 2]
+            if self._number != number:
+                self._note(number)
+            part = told[first : end + 1].copy()
+            if number > 0:
+                part[0] = 0.0  # told with the end of the stretch before
+            commands[first:end] = self._go_back(way, part)
+        left_out = flights._codes.left_out()
+        if any(left_out.intersection(where.tolist()) for where, _ in way.seeds):
+            raise ContractError(
+                "adjoint: a seed varies a number that is zero, and with it what it is a factor of, which was left out. "
+                "Begin with a number that is not zero, or ask rotor.sensitivities."
+            )
+        start = way.along_seeds(flights._start_seeds)
+        return Gradient(start, commands, way.with_asked(), way.doubt, way.forward)
+
+    def _told(self, *given: np.ndarray | None) -> np.ndarray:
+        """Derivatives with all readings, (N + 1, n_told)."""
+        parts = []
+        for name, told in zip(("states", "tensions", "joints"), given, strict=True):
+            there = getattr(self, name)
+            told = np.zeros(there.shape) if told is None else np.asarray(told, float)
+            if told.shape != there.shape:
+                raise ContractError(
+                    f"adjoint: {name} must have the shape {there.shape}, got {told.shape}."
+                )
+            if name == "joints":
+                world = self._flights.engine.world
+                told = told[:, world.joint_int[:, memory.JOINT_NUMBER]]
+            parts.append(told.reshape(len(told), -1))
+        return np.concatenate(parts, axis=1)
+
+    def _go_back(self, way: WayBack, told: np.ndarray) -> np.ndarray:
+        """Through the stretch that is noted; derivatives with its commands.
+
+        Args:
+            way: after it, changed.
+            told: derivatives with its readings, (N + 1, n_told).
+        """
+        n = self._stretch.commands.size
+        slopes = np.concatenate([np.zeros(n), told.ravel()])
+        piece, missed = len(self._stretch.pieces.smooth) - 1, Counter[Key]()
+        while piece >= 0:
+            piece = self._leg(way, piece, missed, slopes, told.shape[1])
+        return slopes[:n].reshape(self._stretch.commands.shape)
+
+    def _leg(
+        self, way: WayBack, piece: int, missed: Counter[Key], slopes: np.ndarray, n_told: int
+    ) -> int:
+        """Back from a piece with the tapes that there are (D.17); the next piece, once one more is there, or -1.
+
+        Args:
+            way: changed.
+            piece: the last of those to be gone through.
+            missed: smooth pieces for which no tape was right, by their key; changed.
+            slopes: derivatives with commands, changed, and with readings.
+            n_told: numbers of a reading.
+        """
+        flights, codes = self._flights, self._flights._codes
+        self._stretch.record()
+        if not np.array_equal(codes.cells, self._stretch.cells):
+            self._note(self._number)  # a tape reads what was not noted
+        stretch = self._stretch
+        addresses = stretch.addresses()
+        way.lay_out(codes.cells)
+        given, given_at = stretch.given(n_told)
+        with_given = np.zeros(len(given))
+        with_given[: len(slopes)] = slopes
+        at_held = codes.held
+        held, with_held = flights._start.floats[at_held], np.zeros(len(at_held))
+        stopped, tried = -1, set[int]()
+        while True:
+            piece = flights._sweep(
+                piece, addresses, given_at, (stretch.pieces.rows, held, given), (way.along, with_held, with_given)
+            )  # fmt: skip
+            if piece < 0:
+                break
+            key, is_smooth = stretch.key(piece), bool(stretch.pieces.smooth[piece])
+            tried = tried if piece == stopped else {int(addresses[piece])}
+            stopped = piece
+            other = codes.another(key, tried) if is_smooth else NO_CODE
+            if other != NO_CODE:  # likely right for what came before, too
+                addresses[: piece + 1][stretch.like(piece)] = other
+                continue
+            image, share = stretch.image(piece), float(stretch.pieces.shares[piece])
+            way.take_forward(image, key[0] == tapes.STEP, share, codes.kept, flights._fail)
+            piece -= 1
+            missed[key] += int(is_smooth)
+            if missed[key] >= WORTH_A_TAPE and codes.takes_more(key):
+                missed[key] = 0
+                codes.record(key[0], image, share)
+                break
+        way.with_memory[at_held] += with_held
+        slopes[:] = with_given[: len(slopes)]
+        return piece

@@ -1,0 +1,133 @@
+"""A stretch of a flight under commands: flown, and noted piece by piece, so that it can be gone back through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from rotor_core.kernels.reverse import NO_CODE
+from rotor_dynamics import memory
+from rotor_dynamics.hybrid.stepper import OK
+from rotor_dynamics.sensitivities.backward import tapes
+from rotor_dynamics.sensitivities.backward.pieces import FULL, Pieces, fly_pieces
+from rotor_dynamics.sensitivities.backward.tape_codes import Image, TapeCodes
+
+WORTH_A_TAPE = 50
+"""Pieces alike for which a tape is compiled; fewer are differentiated forward."""
+
+
+class Stretch:
+    """Some periods of a flight.
+
+    Args:
+        codes: of the world; what they hand on is noted.
+        structure: of the world.
+        begin: the world at the start.
+        steps: of a period.
+        commands: of all periods, (N, n_commands).
+        readings: states, tensions and joints at the start and the ends of all periods, written.
+        fail: called with a status, integers and numbers of a world that cannot go on.
+
+    Attributes:
+        end: the world at the end.
+        pieces: what was flown.
+        cells: numbers of the memory that are noted, (n_cells,).
+    """
+
+    def __init__(
+        self,
+        codes: TapeCodes,
+        structure: tapes.Structure,
+        begin: Image,
+        steps: int,
+        commands: np.ndarray,
+        readings: tuple[np.ndarray, np.ndarray, np.ndarray],
+        fail: Callable[[int, np.ndarray, np.ndarray], None],
+    ) -> None:
+        self.commands, self.cells, self._codes = commands, codes.cells, codes
+        n = 1 + len(commands) * (steps + 3)
+        pieces = Pieces.room(n, len(self.cells))
+        self._images = [Image(0, begin.ints, begin.floats)]
+        ints, floats = begin.ints.copy(), begin.floats.copy()
+        saved, parts = (ints.copy(), floats.copy()), structure.commands.split(commands)
+        place, piece = 0, 0
+        while place < n:
+            place, piece, status = fly_pieces(
+                ints, floats, *saved, place, n, piece, steps, parts, structure.commands.commanded, self.cells,
+                structure.member_body, structure.member_pose, pieces, *readings,
+            )  # fmt: skip
+            if status == FULL:
+                pieces = pieces.with_room()
+                continue
+            if status != OK:
+                fail(int(status), ints, floats)
+            self._images.append(Image(piece, ints.copy(), floats.copy()))
+        self.pieces, self.end = pieces.first(piece), Image(0, ints, floats)
+
+    def key(self, piece: int) -> tuple[int, int]:
+        """Kind of a piece, and a number for what was decided before it."""
+        return int(self.pieces.kinds[piece]), int(self.pieces.decisions[piece])
+
+    def image(self, piece: int) -> Image:
+        """The world before a piece."""
+        base = next(image for image in reversed(self._images) if image.piece <= piece)
+        ints, floats = base.ints.copy(), base.floats.copy()
+        floats[self.cells] = self.pieces.rows[piece]
+        ints[memory.STEP] = int(floats[memory.STEP_NUMBER])
+        return Image(piece, ints, floats)
+
+    def record(self) -> None:
+        """Record tapes of what happens here often, where there are none yet, and what else is handed on."""
+        self._codes.hand_on([image.floats for image in (*self._images, self.end)])
+        _, first, counts = self._alike()
+        for at, count in zip(first.tolist(), counts.tolist(), strict=True):
+            kind, _ = key = self.key(at)
+            cheap = kind in (tapes.READING, tapes.COMMAND)
+            if key not in self._codes and (cheap or count >= WORTH_A_TAPE):
+                self._codes.record(kind, self.image(at), float(self.pieces.shares[at]))
+
+    def addresses(self) -> np.ndarray:
+        """Of the code of every piece, (n_pieces,); NO_CODE where something happens, or there is no tape."""
+        which, first, _ = self._alike()
+        found = np.full(len(which), NO_CODE)
+        smooth = self.pieces.smooth != 0
+        codes = [self._codes.address(self.key(at)) for at in first.tolist()]
+        found[smooth] = np.array(codes, np.int64)[which[smooth]]
+        return found
+
+    def like(self, piece: int) -> np.ndarray:
+        """True for smooth pieces of the same key, not after this one, (piece + 1,)."""
+        kind, decisions = self.key(piece)
+        p, until = self.pieces, slice(piece + 1)
+        return (p.kinds[until] == kind) & (p.decisions[until] == decisions) & (p.smooth[until] != 0)
+
+    def _alike(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Number of the key of every smooth piece (n_pieces,); first piece of each key, and how many there are."""
+        smooth = np.flatnonzero(self.pieces.smooth)
+        _, first, which, counts = np.unique(
+            4 * self.pieces.decisions[smooth] + self.pieces.kinds[smooth],
+            return_index=True, return_inverse=True, return_counts=True,
+        )  # fmt: skip
+        keys = np.zeros(len(self.pieces.smooth), np.int64)
+        keys[smooth] = which
+        return keys, smooth[first], counts
+
+    def given(self, n_told: int) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers from outside: commands, room for readings, shares; and where those of every piece begin.
+
+        Args:
+            n_told: numbers of a reading.
+        """
+        pieces, n = self.pieces, self.commands.size
+        end = n + (len(self.commands) + 1) * n_told
+        given = np.zeros(end + len(pieces.shares))
+        given[:n], given[end:] = self.commands.ravel(), pieces.shares
+        at = np.zeros(len(pieces.kinds), np.int64)
+        for kind, places in (
+            (tapes.COMMAND, pieces.nodes * self.commands.shape[1]),
+            (tapes.READING, n + pieces.nodes * n_told),
+            (tapes.STEP, end + np.arange(len(at))),
+        ):
+            at = np.where(pieces.kinds == kind, places, at)
+        return given, at

@@ -1,0 +1,109 @@
+"""Derivative of one number of a flight with what its pieces hand on, on the way back through them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from rotor_core.kernels.jit import unwritten
+from rotor_core.numbers.duals import DIRECTIONS, constant_duals, empty_duals
+from rotor_dynamics import memory
+from rotor_dynamics.hybrid.impact import INPUT_CHANGED
+from rotor_dynamics.hybrid.stepper import OK
+from rotor_dynamics.sensitivities.backward.pieces import multiply_left, take_duals
+from rotor_dynamics.sensitivities.backward.tape_codes import Image
+from rotor_dynamics.sensitivities.coordinates import Seed
+from rotor_dynamics.sensitivities.propagation import Doubt, doubt_of
+
+
+class WayBack:
+    """The derivative at a piece of the flight.
+
+    Args:
+        n: numbers of the memory.
+        seeds: derivatives of the memory at the start with what else is asked.
+
+    Attributes:
+        along: with what is handed on, (n_cells,).
+        with_memory: with numbers that stay, (n,).
+        seeds: the part of each seed that stays.
+        doubt: first one known.
+        forward: pieces that were taken forward.
+    """
+
+    def __init__(self, n: int, seeds: Sequence[Seed]) -> None:
+        self._asked = [(np.asarray(where), np.asarray(a, float)) for where, a in seeds]
+        self._cells = np.zeros(0, np.int64)
+        self.along, self.with_memory = np.zeros(0), np.zeros(n)
+        self._forward_seeds = np.zeros(len(self._asked))
+        self.seeds: list[tuple[np.ndarray, np.ndarray]] = []
+        self.doubt: Doubt | None = None
+        self.forward = 0
+
+    def lay_out(self, cells: np.ndarray) -> None:
+        """From here on these numbers are handed on: more than before, or the same."""
+        along = self.with_memory[cells]
+        along[np.searchsorted(cells, self._cells)] += self.along
+        self.with_memory[cells] = 0.0
+        self._cells, self.along = cells, along
+        self.seeds = []
+        for where, amounts in self._asked:
+            stays = ~np.isin(where, cells)
+            self.seeds.append((where[stays], amounts[stays]))
+
+    def take_forward(
+        self,
+        image: Image,
+        is_step: bool,
+        share: float,
+        kept: np.ndarray,
+        fail: Callable[[int, np.ndarray, np.ndarray], None],
+    ) -> None:
+        """Back through one piece by derivatives forward, multiplied from the left.
+
+        Args:
+            image: the world before it.
+            is_step: True: a step; False: a change of inputs.
+            share: of what is left of the step.
+            kept: numbers from which a change of inputs finds all others that are handed on.
+            fail: called with a status, integers and numbers of a world that cannot go on.
+        """
+        n, n_seeds = len(kept), len(self.seeds)
+        out = unwritten(n + n_seeds)
+        base, rows = constant_duals(image.floats), empty_duals(image.floats.shape)
+        head, doubt = image.ints.copy(), None
+        for first in range(0, n + n_seeds, DIRECTIONS):
+            count = min(DIRECTIONS, n + n_seeds - first)
+            head[:], rows[:] = image.ints, base
+            head[memory.WHAT], head[memory.DOUBT] = INPUT_CHANGED, 0
+            units = kept[first : first + count]
+            rows[units, np.arange(1, 1 + len(units))] = 1.0
+            for k in range(len(units), count):
+                where, amounts = self.seeds[first + k - n]
+                rows[where, 1 + k] = amounts
+            status = take_duals(head, rows, is_step, share)
+            if status != OK:
+                fail(int(status), head, rows[:, 0].copy())
+            multiply_left(self._cells, self.along, rows, count, out[first:])
+            if doubt is None and head[memory.DOUBT]:
+                doubt = doubt_of(memory.world_of(head, rows[:, 0].copy()))
+        self.doubt = doubt or self.doubt
+        self.forward += 1
+        self.along = np.zeros(len(self._cells))
+        self.along[np.searchsorted(self._cells, kept)] = out[:n]
+        self._forward_seeds += out[n:]
+
+    def along_seeds(self, seeds: Sequence[Seed]) -> np.ndarray:
+        """Derivatives with seeds of what is handed on at the start, (n_seeds,)."""
+        everything = self._everything()
+        return np.array([everything[where] @ amounts for where, amounts in seeds], float)
+
+    def with_asked(self) -> np.ndarray:
+        """Derivatives with what was asked, (n_seeds,)."""
+        return self._forward_seeds + self.along_seeds(self._asked).reshape(-1)
+
+    def _everything(self) -> np.ndarray:
+        found = self.with_memory.copy()
+        found[self._cells] = self.along
+        return found
