@@ -21,6 +21,30 @@ from rotor_flight.fly import flight_duration
 from rotor_flight.sensitivities.flights import Sensitivities, checked_places, sensitivities
 
 
+def once(gradient: Any, values: Any) -> Any:
+    """A gradient of PyTorch that cannot be differentiated again.
+
+    ``once_differentiable`` refuses where what comes from behind has a derivative; where it is constant, second
+    derivatives were zero.
+
+    Args:
+        gradient: a tensor.
+        values: by which it is one.
+    """
+    import torch
+
+    class Once(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, gradient: Any, values: Any) -> Any:
+            return gradient.clone()
+
+        @staticmethod
+        def backward(ctx: Any, *_: Any) -> Any:
+            raise RuntimeError("flight function: cannot be differentiated twice.")
+
+    return Once.apply(gradient, values)
+
+
 class FlightFunction:
     """Part of a flight as a function of numbers of its scenario.
 
@@ -153,14 +177,14 @@ class FlightFunction:
                 value, jacobian = function.value_and_jacobian(
                     values.detach().cpu().double().numpy()
                 )
-                ctx.save_for_backward(torch.as_tensor(jacobian, dtype=values.dtype))
+                ctx.save_for_backward(values, torch.as_tensor(jacobian, dtype=values.dtype))
                 return torch.as_tensor(value, dtype=values.dtype)
 
             @staticmethod
-            @torch.autograd.function.once_differentiable
             def backward(ctx: Any, *gradients: Any) -> Any:
-                (jacobian,) = ctx.saved_tensors
-                return torch.tensordot(gradients[0], jacobian, dims=gradients[0].dim())
+                values, jacobian = ctx.saved_tensors
+                found = torch.tensordot(gradients[0], jacobian, dims=gradients[0].dim())
+                return once(found, values)
 
         def flight(values: Any) -> Any:
             if not (isinstance(values, torch.Tensor) and values.dtype.is_floating_point):
