@@ -153,3 +153,5 @@ def test_torch(hovering):
     np.testing.assert_allclose(
         x.grad.numpy(), value.gradient(weights).commands, rtol=1e-10, atol=1e-13
     )
+    with pytest.raises(RuntimeError, match="twice"):
+        torch.autograd.functional.hessian(lambda c: function.torch()(c)[0].sum(), x)

@@ -196,6 +196,20 @@ def test_stretches_tell_what_one_flight_tells(monkeypatch):
     np.testing.assert_array_equal(parts.gradient(weights).commands, second.commands)
 
 
+@pytest.mark.parametrize("integrator", ["erk4m", "cf4"])
+def test_other_methods_of_the_classical_tableau(integrator):
+    system, states = hanging(2)
+    flights, rng = flights_of(system, states, integrator=integrator), np.random.default_rng(4)
+    asked = commands(rng, system, 30, 0.1)
+    flight = flights.fly(asked)
+    weights = np.zeros(flight.states.shape)
+    weights[-1] = rng.normal(size=weights.shape[1:])
+    told = flight.gradient(weights)
+    assert told.forward == 0
+    places = [(0, 0), (12, 3), (29, 5)]
+    check_differences(lambda c: told_by(flights.fly(c), weights), asked, told, places)
+
+
 def test_without_tapes_the_same(monkeypatch):
     """Every piece by derivatives forward: another algorithm for the same numbers."""
     system, states = hanging(2)
@@ -306,6 +320,10 @@ def test_what_is_refused():
     system, states = hanging()
     with pytest.raises(ContractError, match="steps must be a whole number >= 1"):
         AdjointFlights(system, states, steps=0)
+    with pytest.raises(
+        ContractError, match="knows the integrators rkmk4, erk4m and cf4, got 'splitting'"
+    ):
+        AdjointFlights(system, states, steps=1, integrator="splitting")
     solids = ball(0), GROUND
     with pytest.raises(ContractError, match="rigid contact is differentiated forward only"):
         AdjointFlights(System((ball_body(),), solids=solids), state()[None], steps=1)

@@ -18,6 +18,7 @@ from rotor_core.errors import ContractError
 from rotor_core.state import FULL_STATE
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.sensitivities.backward.adjoint import AdjointFlight, AdjointFlights
+from rotor_flight.sensitivities.functions import once
 from rotor_sim.simulation import Simulation
 
 
@@ -25,7 +26,7 @@ class CommandFunction:
     """Flights of a scenario's world from its start, as a function of the commands of all periods.
 
     The world is that of the plant without its controller, its sensors and its limits of actuators: a command acts as
-    the engine takes it.
+    the engine takes it. The air stays as it is at the start; what a scenario changes on the way is not followed.
 
     Args:
         scenario: what flies, or the name or path of it.
@@ -39,7 +40,7 @@ class CommandFunction:
 
     Raises:
         ConfigError: there is no such scenario.
-        ContractError: a world with rigid contact.
+        ContractError: a world with rigid contact, or another integrator than rkmk4, erk4m or cf4.
     """
 
     def __init__(self, scenario: Scenario | str | Path) -> None:
@@ -55,7 +56,7 @@ class CommandFunction:
 
         self.flights = AdjointFlights(
             engine.system, engine.motion[:, FULL_STATE], joints=engine.joints.states, steps=steps, prepare=prepare,
-            step=step,
+            step=step, integrator=engine.integrator, tolerance=engine.tolerance,
         )  # fmt: skip
         self.commands, self.period = self.flights.commands, steps * step
         self.entities = [body.name for body in engine.system.bodies]
@@ -127,11 +128,10 @@ class CommandFunction:
                 return tuple(torch.as_tensor(x, dtype=commands.dtype) for x in told)
 
             @staticmethod
-            @torch.autograd.function.once_differentiable
             def backward(ctx: Any, *slopes: Any) -> Any:
                 (commands,) = ctx.saved_tensors
                 given = tuple(s.detach().cpu().double().numpy() for s in slopes)
                 found = function._pull_back(commands.detach().cpu().double().numpy(), given)
-                return torch.as_tensor(found, dtype=commands.dtype)
+                return once(torch.as_tensor(found, dtype=commands.dtype), commands)
 
         return Flown.apply

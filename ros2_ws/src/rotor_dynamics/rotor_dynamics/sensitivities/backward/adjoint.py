@@ -22,6 +22,9 @@ from rotor_core.kernels.reverse import NO_CODE, Sweep
 from rotor_dynamics import memory
 from rotor_dynamics.engine import Engine, counting_rows
 from rotor_dynamics.hybrid.failures import failure_text, lost_way
+from rotor_dynamics.integrators.classical import classical
+from rotor_dynamics.integrators.methods import method
+from rotor_dynamics.integrators.trial import DEFAULT
 from rotor_dynamics.model.system import System
 from rotor_dynamics.sensitivities.backward import tapes
 from rotor_dynamics.sensitivities.backward.commands import Commands
@@ -67,7 +70,7 @@ class AdjointFlights:
         wrenches: that act at the start, (n_inputs, 4); default none.
         prepare: called with the engine before its state is set: start rotors, hold arms.
         step: s.
-        tolerance: as for :class:`~rotor_dynamics.engine.Engine`.
+        integrator, tolerance: as for :class:`~rotor_dynamics.engine.Engine`.
 
     Attributes:
         engine: the world at the start.
@@ -75,8 +78,8 @@ class AdjointFlights:
         coordinates: of the start.
 
     Raises:
-        ContractError: fewer than one step, a world with rigid contact, rotors with inertia and without a lag, a force
-            that cannot be told as a list of operations, or kernels that are not compiled.
+        ContractError: fewer than one step, another integrator, a world with rigid contact, rotors with inertia and
+            without a lag, a force that cannot be told as a list of operations, or kernels that are not compiled.
         ModelError: the state cannot be.
     """
 
@@ -90,6 +93,7 @@ class AdjointFlights:
         wrenches: np.ndarray | None = None,
         prepare: Callable[[Engine], None] | None = None,
         step: float = 1e-3,
+        integrator: str = DEFAULT,
         tolerance: float = 1e-10,
     ) -> None:
         check_differentiable()
@@ -100,9 +104,13 @@ class AdjointFlights:
                 "adjoint: rigid contact is differentiated forward only (rotor.sensitivities)."
             )
         self.steps = int(steps)
+        if method(integrator)[1].step is not classical:
+            raise ContractError(
+                f"adjoint: knows the integrators rkmk4, erk4m and cf4, got {integrator!r}."
+            )
         self.engine = engine = Engine(
-            system, step=step, tolerance=tolerance, log_rows=counting_rows(system)
-        )
+            system, step=step, integrator=integrator, tolerance=tolerance, log_rows=counting_rows(system)
+        )  # fmt: skip
         world = engine.world
         lag, inertia = world.rotors[:, memory.LAG_RATE], world.rotors[:, memory.AXIAL_INERTIA]
         if np.any((lag == 0.0) & (inertia != 0.0)):
