@@ -156,6 +156,21 @@ def test_what_is_decided_is_a_condition():
         assert slopes.tolist() == ([1.0, 0.0] if stopped < 0 else [0.0, 0.0])
 
 
+def test_an_operation_is_not_the_constant_of_its_number():
+    """x 2.0 + x n, where n is operation 2: a sum of two products, not twice the first."""
+    values = [3.0, 5.0, 7.0]
+    told, slopes = reverse(lambda a, x, n: [x * 2.0 + x * n + 0.0 * a], values, [1.0])
+    assert told == [45.0] and slopes.tolist() == [0.0, 9.0, 5.0]
+
+
+def test_a_whole_number_is_noted_with_its_limits():
+    tape = Tape()
+    turns = tape.input("turns", 2.2)
+    assert round(turns) == 2 and len(tape.conditions) == 2
+    with pytest.raises(NotOnTape):
+        round(turns, 1)
+
+
 def test_answers_of_lanes():
     """Yes is noted of certainly, no of possibly; the other answers are always right."""
     tape = Tape()
@@ -222,6 +237,18 @@ def test_rows_are_gone_through_from_the_end():
     np.testing.assert_allclose(along, [5.0, slope], rtol=1e-14)
     np.testing.assert_allclose(held, [with_a], rtol=1e-14)
     np.testing.assert_allclose(with_given, with_u, rtol=1e-14)
+
+
+def test_damaged_code_is_made_anew(tmp_path, monkeypatch):
+    """A file of the cache that lost its end, as where the power failed."""
+    monkeypatch.setenv("ROTOR_CACHE_DIR", str(tmp_path))
+    assert reverse(lambda x: [x * x], [3.0], [1.0])[1].tolist() == [6.0]
+    files = [f for f in tmp_path.rglob("reverse/*") if f.is_file()]
+    assert files and not any(f.suffix for f in files)
+    for file in files:
+        file.write_bytes(file.read_bytes()[:300])
+    assert reverse(lambda x: [x * x], [3.0], [1.0])[1].tolist() == [6.0]
+    assert all(f.stat().st_size > 300 for f in files)
 
 
 @inlined

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -32,6 +33,8 @@ BACKWARD = ir.FunctionType(FLAG, [NUMBERS] * 6)
 """Values in the three arrays, then derivatives; true where the conditions of the tape hold."""
 
 FAST = ("contract",)
+
+DIGEST = hashlib.sha256().digest_size
 
 
 class Place(NamedTuple):
@@ -232,15 +235,23 @@ class Code:
         )  # fmt: skip
         self._engine = binding.create_mcjit_compiler(parsed, machine)
         said = f"{llvmlite.__version__} {binding.get_host_cpu_name()} {text}"
-        file = cache_directory() / "backward" / hashlib.sha256(said.encode()).hexdigest()
+        file = cache_directory() / "reverse" / hashlib.sha256(said.encode()).hexdigest()
 
         def keep(_: Any, code: bytes) -> None:
             file.parent.mkdir(parents=True, exist_ok=True)
-            scratch = file.with_suffix(f".{id(self)}")
-            scratch.write_bytes(code)
+            scratch = file.with_suffix(f".{os.getpid()}-{id(self)}")
+            scratch.write_bytes(hashlib.sha256(code).digest() + code)
             scratch.replace(file)
 
-        self._engine.set_object_cache(keep, lambda _: file.read_bytes() if file.is_file() else None)
+        def kept(_: Any) -> bytes | None:
+            whole = file.read_bytes() if file.is_file() else b""
+            digest, code = (
+                whole[:DIGEST],
+                whole[DIGEST:],
+            )  # the linker ends the process where code is damaged
+            return code if hashlib.sha256(code).digest() == digest else None
+
+        self._engine.set_object_cache(keep, kept)
         self._engine.finalize_object()
         self.address = self._engine.get_function_address(name)
 

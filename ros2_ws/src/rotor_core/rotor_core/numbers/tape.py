@@ -60,13 +60,17 @@ class Tape:
     def __init__(self) -> None:
         self.operations: list[Operation] = []
         self.conditions: list[int] = []
-        self._known: dict[Operation, int] = {}
+        self._known: dict[tuple, int] = {}
 
     def note(self, operation: Operation) -> int:
         """Its number."""
-        at = self._known.get(operation)
+        known = (
+            operation,
+            tuple(map(type, operation.operands)),
+        )  # operation 2 is not the constant 2.0
+        at = self._known.get(known)
         if at is None:
-            at = self._known[operation] = len(self.operations)
+            at = self._known[known] = len(self.operations)
             self.operations.append(operation)
         return at
 
@@ -253,10 +257,19 @@ class Number:
     def __bool__(self) -> bool:
         return bool(self != 0.0)
 
+    def __round__(self, digits: int | None = None) -> int:
+        """Today's whole number, with the conditions under which it is that."""
+        if digits is not None:
+            self._whole()
+        whole = round(self.value)
+        for condition in (self > whole - 0.5, self < whole + 0.5):
+            condition.hold()
+        return whole
+
     def _whole(self, *_: Any) -> Any:
         raise NotOnTape("a whole number, or a plain one, from a number of a tape")
 
-    __float__ = __int__ = __index__ = __floor__ = __ceil__ = __rpow__ = _whole
+    __float__ = __int__ = __index__ = __trunc__ = __floor__ = __ceil__ = __rpow__ = _whole
 
 
 def _certainly(condition: Any) -> bool:
