@@ -14,8 +14,9 @@ from rotor_core.kernels.jit import COMPILED, kernel
 from rotor_core.numbers.duals import duals, empty_duals
 from rotor_dynamics import memory
 from rotor_dynamics.forces.blades import momentum_inflow
-from rotor_dynamics.model.body import Body
+from rotor_dynamics.model.body import WORLD, Body
 from rotor_dynamics.model.cable import Cable
+from rotor_dynamics.model.contact import Contact, ContactLaw, Probe, Surface
 from rotor_dynamics.model.system import Drag, Rotor, System
 from rotor_dynamics.sensitivities.backward import adjoint, stretches
 from rotor_dynamics.sensitivities.coordinates import indices
@@ -194,6 +195,43 @@ def test_stretches_tell_what_one_flight_tells(monkeypatch):
     np.testing.assert_allclose(second.commands, first.commands, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(second.start, first.start, rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(parts.gradient(weights).commands, second.commands)
+
+
+def test_a_bounce_among_steps_that_are_cut():
+    """A probe that bounces off stiff ground: what is taken forward is cut as it was flown."""
+    law = ContactLaw(2e4, 0.5, 0.0, 0.0)
+    surface = Surface(WORLD, np.zeros(3), half_size=np.array([5.0, 5.0, 1.0]), is_box=False)
+    corners = [(0.1 * x, 0.1 * y, -0.05) for x in (1, -1) for y in (1, -1)]
+    contacts = tuple(Contact(Probe(0, np.array(p)), surface, law) for p in corners)
+    body = Body("crate", 0.4, np.diag([1e-3, 2e-3, 3e-3]))
+    system = System((body,), (), (), (0,), contacts=contacts)
+    start = state((0, 0, 0.2), v=(0.5, 0.2, 0.0), w=(1.0, 2.0, 0.0))[None]
+    flights = AdjointFlights(system, start, steps=5, wrenches=np.zeros((1, 4)))
+    rng = np.random.default_rng(12)
+    asked = 1e-3 * rng.normal(size=(120, 4))
+    flight = flights.fly(asked)
+    assert np.any(flight._stretch.pieces.shares < 1.0)
+    weights = np.zeros(flight.states.shape)
+    weights[-1] = rng.normal(size=weights.shape[1:])
+    told = flight.gradient(weights)
+    assert told.forward > 0 and told.doubt is None
+    places = [(0, 0), (3, 2), (20, 1)]
+    check_differences(lambda c: told_by(flights.fly(c), weights), asked, told, places)
+
+
+def test_a_seed_may_name_a_number_twice():
+    system, states = hanging(2)
+    flights = flights_of(system, states)
+    rng = np.random.default_rng(14)
+    asked = commands(rng, system, 40)
+    asked[10:14, 4] *= -0.6  # through a piece that is taken forward
+    flight = flights.fly(asked)
+    weights = rng.normal(size=flight.states.shape)
+    (length,) = indices(flights.engine, flights.engine.world.constraints[1, memory.LENGTH :][:1])
+    once, twice = np.array([length]), np.array([length, length])
+    told = flight.gradient(weights, seeds=[(once, np.ones(1)), (twice, np.array([0.25, 0.75]))])
+    assert told.forward > 0
+    np.testing.assert_allclose(told.seeds[1], told.seeds[0], rtol=1e-12)
 
 
 @pytest.mark.parametrize("integrator", ["erk4m", "cf4"])

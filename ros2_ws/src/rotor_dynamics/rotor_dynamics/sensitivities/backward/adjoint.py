@@ -97,7 +97,7 @@ class AdjointFlights:
         tolerance: float = 1e-10,
     ) -> None:
         check_differentiable()
-        if not isinstance(steps, (int, np.integer)) or steps < 1:
+        if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 1:
             raise ContractError(f"adjoint: steps must be a whole number >= 1, got {steps!r}.")
         if system.solids:
             raise ContractError(
@@ -226,7 +226,8 @@ class AdjointFlight:
             seeds: derivatives of the memory at the start with what else is asked, such as a mass.
 
         Raises:
-            ContractError: wrong shapes, or a seed of a number that is zero, and with it what it is a factor of.
+            ContractError: wrong shapes, a seed of a number that is zero, and with it what it is a factor of, or a
+                derivative that is not finite.
             SolverError: the integration cannot go on with derivatives.
         """
         flights = self._flights
@@ -247,8 +248,12 @@ class AdjointFlight:
                 "adjoint: a seed varies a number that is zero, and with it what it is a factor of, which was left out. "
                 "Begin with a number that is not zero, or ask rotor.sensitivities."
             )
-        start = way.along_seeds(flights._start_seeds)
-        return Gradient(start, commands, way.with_asked(), way.doubt, way.forward)
+        start, asked = way.along_seeds(flights._start_seeds), way.with_asked()
+        if not all(np.isfinite(part).all() for part in (start, commands, asked)):
+            raise ContractError(
+                f"adjoint: there is no derivative: it is not finite ({way.doubt or 'no event is doubted'})."
+            )
+        return Gradient(start, commands, asked, way.doubt, way.forward)
 
     def _told(self, *given: np.ndarray | None) -> np.ndarray:
         """Derivatives with all readings, (N + 1, n_told)."""

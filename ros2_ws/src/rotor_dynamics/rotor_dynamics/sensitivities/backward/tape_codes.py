@@ -149,9 +149,9 @@ class TapeCodes:
 
     def _lay_out(self) -> None:
         """Places of all numbers; code that was compiled for others is of no use."""
-        number = int(memory.STEP_NUMBER)
-        cells, held = tapes.places_of(self._all(), {*self._known, number})
+        restored = {int(memory.STEP_NUMBER), int(memory.NEXT_STEP)}  # which have no derivative
+        cells, held = tapes.places_of(self._all(), self._known | restored)
         if not (np.array_equal(cells, self.cells) and np.array_equal(held, self.held)):
             self.cells, self.held, self._codes = np.array(cells), np.array(held), {}
-        anew = self._found_anew().difference(self._known) | {number}
+        anew = self._found_anew().difference(self._known) | restored
         self.kept = np.array([c for c in cells if c not in anew])

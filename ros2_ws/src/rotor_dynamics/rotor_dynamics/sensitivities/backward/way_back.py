@@ -81,7 +81,7 @@ class WayBack:
             rows[units, np.arange(1, 1 + len(units))] = 1.0
             for k in range(len(units), count):
                 where, amounts = self.seeds[first + k - n]
-                rows[where, 1 + k] = amounts
+                np.add.at(rows[:, 1 + k], where, amounts)
             status = take_duals(head, rows, is_step, share)
             if status != OK:
                 fail(int(status), head, rows[:, 0].copy())
