@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import rotor
+from rotor_core.config.air.wind import Wind
 from rotor_core.errors import ConfigError, ContractError
 from rotor_core.kernels.jit import COMPILED
 from rotor_flight.sensitivities.commanded import CommandFunction
@@ -54,11 +57,10 @@ SCENARIOS = {
     "arm_slung_load": (5e-3, 1e-6),
     "winch_delivery": (5e-3, 1e-6),
     "helicopter_hover": (5e-3, 1e-5),
-    "hexacopter_wind": (2.0, 1e-5),
     "five_dragonflies_triangular_rigid": (5e-3, 1e-6),
 }
-"""Worlds with joints, winches, blades, rotors of their own and rigid links: spreads of commands, and what differences
-keep, relative: those of a helicopter cross the kinks of its section tables, those of rotors are small. (The helicopter
+"""Worlds with joints, winches, blades and rigid links: spreads of commands, and what differences
+keep, relative: those of a helicopter cross the kinks of its section tables. (The helicopter
 falls as a windmill, whose induced velocity is found by halving: its derivatives were wrong by a thousandth.)"""
 
 
@@ -85,6 +87,28 @@ def test_worlds_of_every_kind(name):
     check(function, commands, weights, [(1, 0), (17, last), (29, last // 2)], told, keep)
 
 
+def test_a_cable_that_comes_to_lie_on_a_peg():
+    """Nobody commands; against differences of the start. Turns around the peg are whole numbers, with their limits."""
+    flights = CommandFunction("pendulum_on_peg").flights
+    start, nothing = flights._start, np.zeros((150, 0))
+    flight = flights.fly(nothing)
+    weights = np.zeros(flight.states.shape)
+    weights[-1, :, :3] = np.random.default_rng(3).normal(size=weights[-1, :, :3].shape)
+    told = flight.gradient(weights)
+    k = int(np.argmax(np.abs(told.start)))
+    where, amounts = flights._start_seeds[k]
+    slopes = []
+    for h in (1e-4, 1e-5, 1e-6):
+        ends = []
+        for sign in (1.0, -1.0):
+            floats = start.floats.copy()
+            floats[where] += sign * h * amounts
+            flights._start = start._replace(floats=floats)
+            ends.append(float(np.sum(flights.fly(nothing).states * weights)))
+        slopes.append((ends[0] - ends[1]) / (2.0 * h))
+    assert min(abs(s - told.start[k]) for s in slopes) < 1e-6 * abs(told.start[k])
+
+
 def test_a_load_on_the_ground_is_lifted_backward_too():
     """Compliant contact with friction that stays: what it was anchored to is handed on."""
     function = CommandFunction("lift_and_set_down")
@@ -94,6 +118,26 @@ def test_a_load_on_the_ground_is_lifted_backward_too():
     weights = np.zeros(flight.states.shape)
     weights[-1] = rng.normal(size=weights.shape[1:])
     check(function, commands, weights, [(2, 0), (21, 4)], flight.gradient(weights))
+
+
+def test_steady_wind_blows_and_what_changes_is_refused():
+    """The commands of a flight in steady wind fly it again; gusts, changes on the way and wakes would not be followed."""
+    scenario = rotor.load_scenario("hexacopter_wind")
+    ends = []
+    for wind in (Wind(), Wind(steady_m_s=(3.0, 0.0, 0.0))):
+        blown = replace(scenario, environment=replace(scenario.environment, wind=wind))
+        function = CommandFunction(blown)
+        targets = function.flights.engine.rotors.targets
+        commands = np.zeros((40, len(function.commands)))
+        commands[:, -len(targets) :] = targets
+        ends.append(function(commands).states[-1, 0, 7])
+    assert ends[1] > ends[0] + 1e-3
+    for name, what in (
+        ("tethered_quadrotor", "environment.wind other than steady_m_s"),
+        ("pick_and_place", "changes"),
+    ):
+        with pytest.raises(ContractError, match=what):
+            CommandFunction(name)
 
 
 def test_what_does_not_exist_or_may_have_no_derivative_is_refused():

@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from rotor_core.config.air.wind import Wind
 from rotor_core.config.loader import scenario_of
 from rotor_core.config.schema import Scenario
 from rotor_core.errors import ContractError
 from rotor_core.state import FULL_STATE
+from rotor_dynamics import memory
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.sensitivities.backward.adjoint import AdjointFlight, AdjointFlights
 from rotor_flight.sensitivities.functions import once
@@ -26,7 +28,8 @@ class CommandFunction:
     """Flights of a scenario's world from its start, as a function of the commands of all periods.
 
     The world is that of the plant without its controller, its sensors and its limits of actuators: a command acts as
-    the engine takes it. The air stays as it is at the start; what a scenario changes on the way is not followed.
+    the engine takes it. Motors of arms begin at rest. Steady wind blows; air that changes, and what a scenario changes
+    on the way, are refused.
 
     Args:
         scenario: what flies, or the name or path of it.
@@ -40,17 +43,30 @@ class CommandFunction:
 
     Raises:
         ConfigError: there is no such scenario.
-        ContractError: a world with rigid contact, or another integrator than rkmk4, erk4m or cf4.
+        ContractError: a world with rigid contact, air that changes in time or place, or changes on the way, or another
+            integrator than rkmk4, erk4m or cf4.
     """
 
     def __init__(self, scenario: Scenario | str | Path) -> None:
         scenario = scenario_of(scenario)
-        engine = Simulation(scenario).engine
+        simulation = Simulation(scenario)
+        engine, wind = simulation.engine, scenario.environment.wind
+        for what, there in (
+            ("changes", scenario.changes),
+            ("environment.wind other than steady_m_s", wind != Wind(steady_m_s=wind.steady_m_s)),
+            ("wakes, inflow or effects of ceilings", simulation.rotor_air is not None),
+        ):
+            if there:
+                raise ContractError(
+                    f"command function: {scenario.name!r} has {what}, which commands alone do not follow. Leave it out "
+                    "of the scenario, or use rotor.sensitivities."
+                )
         step = engine.step_length
         steps = max(1, round(scenario.time.control_s / step))
 
         def prepare(other: Engine) -> None:
             other.world.inputs[:] = engine.world.inputs
+            other.world.bodies[:, memory.WIND : memory.WIND + 3] = wind.steady_m_s
             for drive in ("rotors", "joints", "swash", "winches"):
                 getattr(other, drive).take_over(getattr(engine, drive))
 
