@@ -106,7 +106,7 @@ def scenarios() -> list[str]:
 
 def main() -> None:
     """Measure and write."""
-    shutil.rmtree(cache_directory() / "backward", ignore_errors=True)  # the first time is measured
+    shutil.rmtree(cache_directory() / "reverse", ignore_errors=True)  # the first time is measured
     rows = cases() + scenarios()
     PAGE.write_text(
         f"""# Derivatives backward: cost
