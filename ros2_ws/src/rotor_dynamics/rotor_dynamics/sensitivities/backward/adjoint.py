@@ -62,6 +62,8 @@ class Gradient:
 class AdjointFlights:
     """A world that is flown again and again from one state under commands, with derivatives backward.
 
+    One thread at a time: flights share what was recorded and compiled.
+
     Args:
         system: anything but rigid contact.
         states: of the members at the start, (n_members, 13).
@@ -133,8 +135,8 @@ class AdjointFlights:
         self._structure = tapes.Structure(
             engine.member_body, engine.member_pose, commands, engine.n_cables, len(system.joints)
         )
-        states = indices(engine, world.states[memory.START]).tolist()
-        self._codes, self._sweep = TapeCodes(self._structure, self._start, states), Sweep()
+        moving = indices(engine, world.states[memory.START]).tolist()
+        self._codes, self._sweep = TapeCodes(self._structure, self._start, moving), Sweep()
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
