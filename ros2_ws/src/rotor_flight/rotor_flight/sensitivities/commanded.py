@@ -17,7 +17,6 @@ from rotor_core.config.loader import scenario_of
 from rotor_core.config.schema import Scenario
 from rotor_core.errors import ContractError
 from rotor_core.state import FULL_STATE
-from rotor_dynamics import memory
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.sensitivities.backward.adjoint import AdjointFlight, AdjointFlights
 from rotor_flight.sensitivities.functions import once
@@ -66,13 +65,12 @@ class CommandFunction:
 
         def prepare(other: Engine) -> None:
             other.world.inputs[:] = engine.world.inputs
-            other.world.bodies[:, memory.WIND : memory.WIND + 3] = wind.steady_m_s
             for drive in ("rotors", "joints", "swash", "winches"):
                 getattr(other, drive).take_over(getattr(engine, drive))
 
         self.flights = AdjointFlights(
             engine.system, engine.motion[:, FULL_STATE], joints=engine.joints.states, steps=steps, prepare=prepare,
-            step=step, integrator=engine.integrator, tolerance=engine.tolerance,
+            wind=wind.steady_m_s, step=step, integrator=engine.integrator, tolerance=engine.tolerance,
         )  # fmt: skip
         self.commands, self.period = self.flights.commands, steps * step
         self.entities = [body.name for body in engine.system.bodies]

@@ -71,6 +71,7 @@ class AdjointFlights:
         joints: angles and rates of the joints at the start, (n_joints, 2); default zero.
         wrenches: that act at the start, (n_inputs, 4); default none.
         prepare: called with the engine before its state is set: start rotors, hold arms.
+        wind: steady velocity of the air, (3,) m/s in W.
         step: s.
         integrator, tolerance: as for :class:`~rotor_dynamics.engine.Engine`.
 
@@ -94,6 +95,7 @@ class AdjointFlights:
         joints: np.ndarray | None = None,
         wrenches: np.ndarray | None = None,
         prepare: Callable[[Engine], None] | None = None,
+        wind: Sequence[float] = (0.0, 0.0, 0.0),
         step: float = 1e-3,
         integrator: str = DEFAULT,
         tolerance: float = 1e-10,
@@ -119,6 +121,7 @@ class AdjointFlights:
             raise ContractError(
                 "adjoint: rotors with inertia need a lag, because their speed cannot jump."
             )
+        world.bodies[:, memory.WIND : memory.WIND + 3] = wind
         if wrenches is not None:
             world.inputs[:, :4] = wrenches
         if prepare is not None:
