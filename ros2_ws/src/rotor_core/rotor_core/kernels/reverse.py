@@ -244,11 +244,9 @@ class Code:
             scratch.replace(file)
 
         def kept(_: Any) -> bytes | None:
+            # the linker ends the process where code is damaged
             whole = file.read_bytes() if file.is_file() else b""
-            digest, code = (
-                whole[:DIGEST],
-                whole[DIGEST:],
-            )  # the linker ends the process where code is damaged
+            digest, code = whole[:DIGEST], whole[DIGEST:]
             return code if hashlib.sha256(code).digest() == digest else None
 
         self._engine.set_object_cache(keep, kept)

@@ -64,10 +64,8 @@ class Tape:
 
     def note(self, operation: Operation) -> int:
         """Its number."""
-        known = (
-            operation,
-            tuple(map(type, operation.operands)),
-        )  # operation 2 is not the constant 2.0
+        # operation 2 is not the constant 2.0
+        known = operation, tuple(map(type, operation.operands))
         at = self._known.get(known)
         if at is None:
             at = self._known[known] = len(self.operations)
@@ -346,9 +344,8 @@ FUNCTIONS: dict[Any, Callable] = {
     math.log: _function(LOG, math.log),
     math.acos: _function(ACOS, math.acos),
     math.atan2: _function(ATAN2, math.atan2),
-    math.isfinite: lambda x: (
-        True
-    ),  # a flight with a number that is not has no derivative to ask for
+    # a flight with a number that is not has no derivative to ask for
+    math.isfinite: lambda x: True,
     max: _extreme(operator.gt, max),
     min: _extreme(operator.lt, min),
     lanes.certainly: _certainly,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 
@@ -80,7 +81,7 @@ class Stretch:
     def record(self) -> None:
         """Record tapes of what happens here often, where there are none yet, and what else is handed on."""
         self._codes.hand_on([image.floats for image in (*self._images, self.end)])
-        _, first, counts = self._alike()
+        _, first, counts = self._alike
         for at, count in zip(first.tolist(), counts.tolist(), strict=True):
             kind, _ = key = self.key(at)
             cheap = kind in (tapes.READING, tapes.COMMAND)
@@ -89,7 +90,7 @@ class Stretch:
 
     def addresses(self) -> np.ndarray:
         """Of the code of every piece, (n_pieces,); NO_CODE where something happens, or there is no tape."""
-        which, first, _ = self._alike()
+        which, first, _ = self._alike
         found = np.full(len(which), NO_CODE)
         smooth = self.pieces.smooth != 0
         codes = [self._codes.address(self.key(at)) for at in first.tolist()]
@@ -102,6 +103,7 @@ class Stretch:
         p, until = self.pieces, slice(piece + 1)
         return (p.kinds[until] == kind) & (p.decisions[until] == decisions) & (p.smooth[until] != 0)
 
+    @cached_property
     def _alike(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Number of the key of every smooth piece (n_pieces,); first piece of each key, and how many there are."""
         smooth = np.flatnonzero(self.pieces.smooth)

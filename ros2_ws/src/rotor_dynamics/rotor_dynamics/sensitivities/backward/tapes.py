@@ -20,7 +20,7 @@ from rotor_dynamics import memory
 from rotor_dynamics.hybrid.impact import INPUT_CHANGED
 from rotor_dynamics.hybrid.stepper import accept, run
 from rotor_dynamics.integrators.audit import audit_end
-from rotor_dynamics.integrators.classical import classical
+from rotor_dynamics.integrators.trial import advance
 from rotor_dynamics.kinematics.members import put_member
 from rotor_dynamics.sensitivities.backward.commands import Commands, write_commands
 
@@ -45,9 +45,7 @@ def smooth_step(ints, floats, share):
         scalars[memory.ORIGIN] + (scalars[memory.STEP_NUMBER] + 1.0) * scalars[memory.STEP_LENGTH]
     )
     h = share * (t_end - t)
-    for k in range(world.head[memory.N_CONSTRAINTS]):
-        world.constraints[k, memory.TENSION_MIN] = world.constraints[k, memory.TENSION_0]
-    classical(ints, floats, t, h)
+    advance(ints, floats, t, h)
     audit_end(world)
     accept(ints, floats, world, t, h, t + h, floats[0:0], world.states[0:0])
 
