@@ -16,12 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rotor_core.errors import ContractError, SolverError
+from rotor_core.errors import ContractError
 from rotor_core.kernels.jit import unwritten
 from rotor_core.kernels.reverse import NO_CODE, Sweep
 from rotor_dynamics import memory
 from rotor_dynamics.engine import Engine, counting_rows
-from rotor_dynamics.hybrid.failures import failure_text, lost_way
 from rotor_dynamics.integrators.classical import classical
 from rotor_dynamics.integrators.methods import method
 from rotor_dynamics.integrators.trial import DEFAULT
@@ -166,13 +165,13 @@ class AdjointFlights:
         return AdjointFlight(self, commands)
 
     def _fail(self, status: int, ints: np.ndarray, floats: np.ndarray) -> None:
-        engine, world = self.engine, memory.world_of(ints, floats)
-        taut = np.flatnonzero(world.constraint_int[: engine.n_cables, memory.TAUT])
-        names, time = engine.names_of(int(ints[memory.BAD_BODY])), float(floats[memory.TIME])
-        text = failure_text(
-            status, time, names, taut, engine.tolerance, engine.adaptive, lost_way(world)
-        )
-        raise SolverError(text, time=time, state=world.states[memory.START].copy())
+        """Let the engine tell why this world cannot go on."""
+        engine = self.engine
+        try:
+            engine.ints[:], engine.floats[:] = ints, floats
+            engine._fail(status)
+        finally:
+            engine.ints[:], engine.floats[:] = self._start.ints, self._start.floats
 
 
 class AdjointFlight:
