@@ -40,6 +40,7 @@ from rotor_dynamics.kinematics.trees import move_links
 from rotor_dynamics.model.assembly import assemble, fill_principal_axes
 from rotor_dynamics.model.solid import CORE_MARGIN
 from rotor_dynamics.model.system import CUT_LENGTH, System
+from rotor_dynamics.motion.abreast import has_spokes, may_go_abreast
 
 RUN = entry(stepper.run)
 LOGGED = int(memory.N_LOGGED)  # a plain integer: it is asked for in every call
@@ -103,6 +104,8 @@ class Engine(EngineState):
         self.ints, self.floats = built.ints, built.floats
         self.laid = self.world.constraint_int[:, memory.ALIVE] != 0
         self.ints[memory.METHOD], self.ints[memory.VARIANT] = code, found.variant
+        self.ints[memory.ABREAST] = int(found.abreast is not None and may_go_abreast(self.world))
+        self.ints[memory.SPOKES] = int(has_spokes(self.world))
         self.ints[memory.ADAPTIVE] = int(found.adaptive)
         self.ints[memory.ESTIMATED] = int(found.controlled)
         # what blades feel depends on the steps before, and their sections on tables: no estimate is one of their error

@@ -42,6 +42,16 @@ class Size(NamedTuple):
     at: int
 
 
+def abreast(tables: Any) -> Any:
+    """The same tables, of which a row of numbers stands for itself and those that follow it, one in each lane."""
+    return tables
+
+
+def number_abreast(tables: Any) -> int:
+    """Rows that one of :func:`abreast` stands for; :func:`rotor_core.kernels.several.entries` are as many."""
+    return 1
+
+
 def make_views(record: Callable[..., Any], places: Mapping[str, Place]) -> Any:
     """Function of the two arrays that returns ``record`` with a view of every table, in kernels and outside.
 
@@ -90,13 +100,39 @@ def _teach_numba(views: Any, places: dict[str, Place]) -> None:
     class Tables(types.Type):
         """Of one world, or of worlds side by side: what is not whole are numbers of one kind."""
 
-        def __init__(self, number: Any) -> None:
-            self.number = number
-            super().__init__(name=f"Tables({number})")
+        def __init__(self, number: Any, abreast: bool = False) -> None:
+            self.number, self.abreast = number, abreast
+            super().__init__(name=f"Tables({number}{', abreast' * abreast})")
 
-    def table_of(number: Any, name: str) -> Any:
+    def table_of(kind: Any, name: str) -> Any:
         place = places[name]
-        return TableArray(name, types.int64 if place.whole else number, len(place.shape))
+        n = len(place.shape)
+        if place.whole:
+            return None if kind.abreast and n > 1 else TableArray(name, types.int64, n)
+        if kind.abreast:
+            return TableArray(name, LANES, n, True) if n > 1 else TableArray(name, types.float64, n)
+        return TableArray(name, kind.number, n)
+
+    @type_callable(abreast)
+    def _(context: Any) -> Callable:
+        def typer(tables: Any) -> Any:
+            if isinstance(tables, Tables):
+                return Tables(types.float64, True) if tables.number == types.float64 else tables
+
+        return typer
+
+    @lower_builtin(abreast, Tables)
+    def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return arguments[0]
+
+    @type_callable(number_abreast)
+    def _(context: Any) -> Callable:
+        return lambda tables: types.int64 if isinstance(tables, Tables) else None
+
+    @lower_builtin(number_abreast, Tables)
+    def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        several = signature.args[0].number == types.float64
+        return context.get_constant(types.int64, LANES.width if several else 1)
 
     @register_model(Tables)
     class _(models.StructModel):
@@ -130,11 +166,11 @@ def _teach_numba(views: Any, places: dict[str, Place]) -> None:
         key = Tables
 
         def generic_resolve(self, kind: Any, name: str) -> Any:
-            return table_of(kind.number, name) if name in places else None
+            return table_of(kind, name) if name in places else None
 
     @lower_getattr_generic(Tables)
     def _(context: Any, builder: Any, kind: Any, value: Any, name: str) -> Any:
-        place, table = places[name], table_of(kind.number, name)
+        place, table = places[name], table_of(kind, name)
         both = cgutils.create_struct_proxy(kind)(context, builder, value)
 
         def number(at: int) -> Any:
@@ -147,7 +183,8 @@ def _teach_numba(views: Any, places: dict[str, Place]) -> None:
             number(d.at) if isinstance(d, Size) else context.get_constant(types.intp, int(d))
             for d in place.shape
         ]
-        size = context.get_abi_sizeof(context.get_data_type(table.dtype))
+        stored = types.float64 if table.abreast else table.dtype
+        size = context.get_abi_sizeof(context.get_data_type(stored))
         itemsize = context.get_constant(types.intp, size)
         strides = [itemsize]
         for length in reversed(lengths[1:]):
@@ -156,5 +193,7 @@ def _teach_numba(views: Any, places: dict[str, Place]) -> None:
         if place.first >= 0:
             data = builder.gep(data, [number(place.first)])
         out = context.make_array(table)(context, builder)
+        if table.abreast:
+            data = builder.bitcast(data, context.get_value_type(types.CPointer(LANES)))
         populate_array(out, data, lengths, strides, itemsize, meminfo=None)
         return out._getvalue()

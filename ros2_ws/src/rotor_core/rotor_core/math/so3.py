@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import atan2, sqrt
 
 from rotor_core.kernels.jit import inlined
+from rotor_core.kernels.several import pair, put_pair
 from rotor_core.math.small_angle import cos_sinc, cot_defect
 from rotor_core.math.vec3 import add, apply, cross, dot, scale
 
@@ -18,16 +19,14 @@ IDENTITY = (1.0, 0.0, 0.0, 0.0)
 @inlined
 def get4(row, at):
     """Quaternion stored at ``row[at:at+4]``."""
-    return row[at], row[at + 1], row[at + 2], row[at + 3]
+    return pair(row, at) + pair(row, at + 2)
 
 
 @inlined
 def put4(row, at, q):
     """Store a quaternion at ``row[at:at+4]``."""
-    row[at] = q[0]
-    row[at + 1] = q[1]
-    row[at + 2] = q[2]
-    row[at + 3] = q[3]
+    put_pair(row, at, q[0], q[1])
+    put_pair(row, at + 2, q[2], q[3])
 
 
 @inlined
@@ -80,6 +79,24 @@ def exp_of_half(half):
 
 
 @inlined
+def turned(q, half):
+    """``q exp(2 half)``: attitude q, then the rotation vector of twice ``half`` in its axes (L.2).
+
+    The product with ``half`` does not wait for its cosine and sine.
+    """
+    c, k = cos_sinc(dot(half, half))
+    w, v = q[0], (q[1], q[2], q[3])
+    x, y, z = add(cross(v, half), scale(w, half))
+    # zeros say which product is rounded: of two, one compiled copy of a kernel would contract this, one that
+    return (
+        0.0 + c * w - k * dot(v, half),
+        0.0 + c * v[0] + k * x,
+        0.0 + c * v[1] + k * y,
+        0.0 + c * v[2] + k * z,
+    )
+
+
+@inlined
 def conjugate(q):
     """The inverse rotation of a unit quaternion."""
     return q[0], -q[1], -q[2], -q[3]
@@ -104,7 +121,7 @@ def dexp_inverse(theta, omega_B):
     The next term of the series has degree four in theta, so a method of order four loses nothing.
     """
     bracket = cross(theta, omega_B)
-    return add(omega_B, add(scale(0.5, bracket), scale(1.0 / 12.0, cross(theta, bracket))))
+    return add(add(omega_B, scale(0.5, bracket)), scale(1.0 / 12.0, cross(theta, bracket)))
 
 
 @inlined

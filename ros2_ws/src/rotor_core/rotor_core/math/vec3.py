@@ -9,19 +9,20 @@ from __future__ import annotations
 from math import sqrt
 
 from rotor_core.kernels.jit import inlined
+from rotor_core.kernels.several import pair, put_pair
 
 
 @inlined
 def get3(row, at):
     """Vector stored at ``row[at:at+3]``."""
-    return row[at], row[at + 1], row[at + 2]
+    x, y = pair(row, at)
+    return x, y, row[at + 2]
 
 
 @inlined
 def put3(row, at, a):
     """Store a vector at ``row[at:at+3]``."""
-    row[at] = a[0]
-    row[at + 1] = a[1]
+    put_pair(row, at, a[0], a[1])
     row[at + 2] = a[2]
 
 
@@ -29,23 +30,17 @@ def put3(row, at, a):
 def get9(row, at):
     """Matrix stored at ``row[at:at+9]``, row by row."""
     return (
-        row[at], row[at + 1], row[at + 2],
-        row[at + 3], row[at + 4], row[at + 5],
-        row[at + 6], row[at + 7], row[at + 8],
-    )  # fmt: skip
+        pair(row, at) + pair(row, at + 2) + pair(row, at + 4) + pair(row, at + 6) + (row[at + 8],)
+    )
 
 
 @inlined
 def put9(row, at, m):
     """Store a matrix at ``row[at:at+9]``, row by row."""
-    row[at] = m[0]
-    row[at + 1] = m[1]
-    row[at + 2] = m[2]
-    row[at + 3] = m[3]
-    row[at + 4] = m[4]
-    row[at + 5] = m[5]
-    row[at + 6] = m[6]
-    row[at + 7] = m[7]
+    put_pair(row, at, m[0], m[1])
+    put_pair(row, at + 2, m[2], m[3])
+    put_pair(row, at + 4, m[4], m[5])
+    put_pair(row, at + 6, m[6], m[7])
     row[at + 8] = m[8]
 
 

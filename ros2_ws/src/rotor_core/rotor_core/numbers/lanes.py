@@ -37,6 +37,11 @@ def choose(condition: Any, yes: Any, no: Any) -> Any:
     return yes if condition else no
 
 
+def beside(first: Any, second: Any, third: Any, fourth: Any) -> Any:
+    """Four plain numbers, one in each lane; of other numbers, which have no lanes, the first."""
+    return first
+
+
 def bits(condition: Any) -> int:
     """A number with bit i where the condition holds in lane i."""
     return int(condition)
@@ -165,6 +170,23 @@ if COMPILED:
             return builder.load(result)
 
         return emit
+
+    @type_callable(beside)
+    def _(context: Any) -> Callable:
+        def typer(first: Any, second: Any, third: Any, fourth: Any) -> Any:
+            return first if isinstance(first, VectorNumber) else LANES
+
+        return typer
+
+    @lower_builtin(beside, types.Any, types.Any, types.Any, types.Any)
+    def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        if signature.return_type != LANES or signature.args[0] == LANES:
+            return arguments[0]
+        out = ir.Constant(VECTOR, ir.Undefined)
+        for i, (kind, value) in enumerate(zip(signature.args, arguments, strict=True)):
+            number = context.cast(builder, value, kind, types.float64)
+            out = builder.insert_element(out, number, ir.Constant(ir.IntType(32), i))
+        return out
 
     teach(LANES, operator.neg, 1, LANES, lambda context, builder, a: builder.fneg(a))
     teach(LANES, abs, 1, LANES, _intrinsic("llvm.fabs"))

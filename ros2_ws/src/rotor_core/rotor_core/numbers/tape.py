@@ -230,6 +230,8 @@ class Number:
         return self._new(ABS, abs(self.value), self)
 
     def __lt__(self, other: Any) -> Any:
+        if not isinstance(other, Number) and other == -math.inf:  # a switch that is off
+            return False
         return self._compare("<", other)
 
     def __le__(self, other: Any) -> Any:

@@ -99,44 +99,37 @@ def stop_geometry(world, k, state, slope):
 
 
 @inlined
-def constraint_geometry(world, k, state, slope, more):
-    """Geometry of cable k in ``state``, if it is a line between two points, or of a stop.
+def measure_line(c, end_a, end_b):
+    """Geometry of a cable that is a line: direction, gap, gap rate, arms, and d_ddot without pulls (D.4), (D.5), (D.6).
 
-    Direction, gap, gap rate, arms, and d_ddot without pulls (D.4), (D.5), (D.6). ``more``: there are joints or routes.
+    Args:
+        c: its row.
+        end_a, end_b: of the bodies at its ends: row, state, slope, and whether it is off the centre of mass.
     """
-    c = world.constraints[k]
-    if more:
-        if world.constraint_int[k, memory.ROUTED] != 0:
-            return  # measured with all routes
-        if world.constraint_int[k, memory.STOP_JOINT] >= 0:
-            stop_geometry(world, k, state, slope)
-            return
-    a = world.constraint_int[k, memory.BODY_A]
-    b = world.constraint_int[k, memory.BODY_B]
-    body_a = world.bodies[a]
-    body_b = world.bodies[b]
-    D = sub(get3(state[b], memory.P), get3(state[a], memory.P))
-    D_dot = sub(get3(state[b], memory.V), get3(state[a], memory.V))
-    D_ddot = sub(get3(slope[b], memory.D_V), get3(slope[a], memory.D_V))
-    if world.constraint_int[k, memory.HAS_ARM_B] != 0:
+    body_a, state_a, slope_a, has_arm_a = end_a
+    body_b, state_b, slope_b, has_arm_b = end_b
+    D = sub(get3(state_b, memory.P), get3(state_a, memory.P))
+    D_dot = sub(get3(state_b, memory.V), get3(state_a, memory.V))
+    D_ddot = sub(get3(slope_b, memory.D_V), get3(slope_a, memory.D_V))
+    if has_arm_b:
         R = get9(body_b, memory.ROTATION)
         r = get3(c, memory.R_B)
-        omega = get3(state[b], memory.OMEGA)
+        omega = get3(state_b, memory.OMEGA)
         v = cross(omega, r)
         D = add(D, apply(R, r))
         D_dot = add(D_dot, apply(R, v))
         D_ddot = add(
-            D_ddot, apply(R, add(cross(get3(slope[b], memory.D_OMEGA), r), cross(omega, v)))
+            D_ddot, apply(R, add(cross(get3(slope_b, memory.D_OMEGA), r), cross(omega, v)))
         )
-    if world.constraint_int[k, memory.HAS_ARM_A] != 0:
+    if has_arm_a:
         R = get9(body_a, memory.ROTATION)
         r = get3(c, memory.R_A)
-        omega = get3(state[a], memory.OMEGA)
+        omega = get3(state_a, memory.OMEGA)
         v = cross(omega, r)
         D = sub(D, apply(R, r))
         D_dot = sub(D_dot, apply(R, v))
         D_ddot = sub(
-            D_ddot, apply(R, add(cross(get3(slope[a], memory.D_OMEGA), r), cross(omega, v)))
+            D_ddot, apply(R, add(cross(get3(slope_a, memory.D_OMEGA), r), cross(omega, v)))
         )
     d = sqrt(dot(D, D))
     inverse = 1.0 / max(d, COINCIDENT)
@@ -152,14 +145,36 @@ def constraint_geometry(world, k, state, slope, more):
     c[memory.GAP] = d - c[memory.LENGTH]
     c[memory.RATE] = along
     c[memory.FREE] = dot(xi, D_ddot) + swing
-    if world.constraint_int[k, memory.HAS_ARM_B] != 0:
+    if has_arm_b:
         arm = cross(get3(c, memory.R_B), apply_transposed(get9(body_b, memory.ROTATION), xi))
         put3(c, memory.ARM_B, arm)
         put3(c, memory.INV_ARM_B, apply(get9(body_b, memory.INV_INERTIA), arm))
-    if world.constraint_int[k, memory.HAS_ARM_A] != 0:
+    if has_arm_a:
         arm = cross(get3(c, memory.R_A), apply_transposed(get9(body_a, memory.ROTATION), xi))
         put3(c, memory.ARM_A, arm)
         put3(c, memory.INV_ARM_A, apply(get9(body_a, memory.INV_INERTIA), arm))
+
+
+@inlined
+def constraint_geometry(world, k, state, slope, more):
+    """Geometry of cable k in ``state``, if it is a line between two points, or of a stop.
+
+    ``more``: there are joints or routes.
+    """
+    c = world.constraints[k]
+    if more:
+        if world.constraint_int[k, memory.ROUTED] != 0:
+            return  # measured with all routes
+        if world.constraint_int[k, memory.STOP_JOINT] >= 0:
+            stop_geometry(world, k, state, slope)
+            return
+    a = world.constraint_int[k, memory.BODY_A]
+    b = world.constraint_int[k, memory.BODY_B]
+    has_arm_a = world.constraint_int[k, memory.HAS_ARM_A] != 0
+    has_arm_b = world.constraint_int[k, memory.HAS_ARM_B] != 0
+    end_a = world.bodies[a], state[a], slope[a], has_arm_a
+    end_b = world.bodies[b], state[b], slope[b], has_arm_b
+    measure_line(c, end_a, end_b)
 
 
 @linked(*WORLD, INT, part="large teams")
@@ -197,6 +212,18 @@ def assemble(ints, floats, world, n, more):
 
 
 @inlined
+def mobility(world, k):
+    """What a unit pull of cable k that is a line makes of its own acceleration, without joints, 1/kg."""
+    c = world.constraints[k]
+    return (
+        world.bodies[world.constraint_int[k, memory.BODY_A], memory.INV_MASS]
+        + world.bodies[world.constraint_int[k, memory.BODY_B], memory.INV_MASS]
+        + dot(get3(c, memory.ARM_A), get3(c, memory.INV_ARM_A))
+        + dot(get3(c, memory.ARM_B), get3(c, memory.INV_ARM_B))
+    )  # arms that do not exist stay zero
+
+
+@inlined
 def couple_bodies(world, n):
     """The part of A that free bodies make."""
     place = world.order[1]
@@ -206,15 +233,9 @@ def couple_bodies(world, n):
     for i in range(n):
         k = world.order[0, i]
         place[k] = i
-        c = world.constraints[k]
         for j in range(i):
             A[i, j] = 0.0
-        A[i, i] = (
-            world.bodies[world.constraint_int[k, memory.BODY_A], memory.INV_MASS]
-            + world.bodies[world.constraint_int[k, memory.BODY_B], memory.INV_MASS]
-            + dot(get3(c, memory.ARM_A), get3(c, memory.INV_ARM_A))
-            + dot(get3(c, memory.ARM_B), get3(c, memory.INV_ARM_B))
-        )  # arms that do not exist stay zero
+        A[i, i] = mobility(world, k)
     # pairs come sorted by their first cable: what belongs to it is loaded once
     last = NO_ARM
     i = NO_ARM
@@ -423,7 +444,7 @@ def unpulled(ints, floats, world, which_state, which_slope, t):
     """Slope of the mechanism if no cable pulled."""
     if world.head[memory.IS_PUSHED] != 0:
         outer_wrenches(ints, floats, which_state, t)
-    move_freely(world, world.states[which_state], world.slopes[which_slope], t)
+    move_freely(world, which_state, which_slope, t)
     if world.head[memory.N_JOINTS] != 0:
         tree_motion(ints, floats, which_state, which_slope, t)
 

@@ -21,7 +21,7 @@ from rotor_core.math.vec3 import (
     times,
 )
 from rotor_core.numbers.derivatives import counts
-from rotor_core.numbers.lanes import possibly
+from rotor_core.numbers.lanes import beside, possibly
 from rotor_dynamics import memory
 
 
@@ -47,6 +47,43 @@ def surface_force(d, air):
 
 
 @inlined
+def airspeed(body, s, R):
+    """Velocity of a body in the state ``s`` against the air, in its axes, m/s."""
+    return apply_transposed(R, sub(get3(s, memory.V), get3(body, memory.WIND)))
+
+
+@inlined
+def linear_drag(per_speed, air):
+    """Force of drag along the axes of a member, N."""
+    return scale(-1.0, times(per_speed, air))
+
+
+@inlined
+def own_linear_drag(world, b):
+    """Coefficients of the one drag of body b, which lies along its axes at its centre of mass; zero without one."""
+    k = world.body_int[b, memory.FIRST_DRAG]
+    if k < world.body_int[b, memory.END_DRAG]:
+        return get3(world.drags[k], memory.LINEAR)
+    return 0.0, 0.0, 0.0
+
+
+@inlined
+def linear_drags_abreast(world, b):
+    """:func:`own_linear_drag` of body b and those beside it."""
+    p, q, r, s = (
+        own_linear_drag(world, b),
+        own_linear_drag(world, b + 1),
+        own_linear_drag(world, b + 2),
+        own_linear_drag(world, b + 3),
+    )
+    return (
+        beside(p[0], q[0], r[0], s[0]),
+        beside(p[1], q[1], r[1], s[1]),
+        beside(p[2], q[2], r[2], s[2]),
+    )
+
+
+@inlined
 def drag_wrench(world, state, b, R):
     """Force and moment of drag and rate damping on body b about its centre of mass, in body axes."""
     total_force = (0.0, 0.0, 0.0)
@@ -55,8 +92,7 @@ def drag_wrench(world, state, b, R):
     for k in range(world.body_int[b, memory.FIRST_DRAG], world.body_int[b, memory.END_DRAG]):
         d = world.drags[k]
         aligned = world.drag_int[k, memory.ALIGNED] != 0
-        wind = get3(world.bodies[b], memory.WIND)
-        air = apply_transposed(R, sub(get3(state[b], memory.V), wind))
+        air = airspeed(world.bodies[b], state[b], R)
         omega = get3(state[b], memory.OMEGA)
         if not aligned:
             air = add(air, cross(omega, get3(d, memory.PLACE)))
@@ -67,7 +103,7 @@ def drag_wrench(world, state, b, R):
         only_linear = world.drag_int[k, memory.ONLY_LINEAR] != 0
         if not only_linear:
             per_speed = add(per_speed, scale(sqrt(dot(air, air)), get3(d, memory.QUADRATIC)))
-        force = scale(-1.0, times(per_speed, air))
+        force = linear_drag(per_speed, air)
         if possibly(counts(d[memory.SURFACE_LOAD])):
             force = (0.0, 0.0, surface_force(d, air))
         moment = (0.0, 0.0, 0.0)

@@ -41,9 +41,10 @@ def sum_rotors(world):
             square = rotor[memory.SPEED] * abs(rotor[memory.SPEED])  # turned backwards, it pulls
             force = add(force, scale(square, get3(rotor, memory.PER_SPEED2)))
             moment = add(moment, scale(square, get3(rotor, memory.PER_SPEED2 + 3)))
-            along = scale(rotor[memory.AXIAL_INERTIA], get3(rotor, memory.AXIS))
-            spin = add(spin, scale(rotor[memory.SPEED], along))
-            spin_dot = add(spin_dot, scale(rotor[memory.SPEED_DOT], along))
+            if possibly(counts(rotor[memory.AXIAL_INERTIA])):
+                along = scale(rotor[memory.AXIAL_INERTIA], get3(rotor, memory.AXIS))
+                spin = add(spin, scale(rotor[memory.SPEED], along))
+                spin_dot = add(spin_dot, scale(rotor[memory.SPEED_DOT], along))
         body = world.bodies[b]
         put3(body, memory.ROTOR_WRENCH, force)
         put3(body, memory.ROTOR_WRENCH + 3, moment)

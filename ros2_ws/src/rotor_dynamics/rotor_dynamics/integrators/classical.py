@@ -18,9 +18,12 @@ import numpy as np
 
 from rotor_core.kernels.jit import constants, inlined
 from rotor_core.kernels.link import FLAG, FLOAT, WORLD, linked
+from rotor_core.kernels.several import entries, put_entries
+from rotor_core.kernels.tables import abreast, number_abreast
 from rotor_core.math import so3
 from rotor_core.math.vec3 import add, get3, put3, scale, sub
 from rotor_dynamics import memory
+from rotor_dynamics.constraints.spokes import find_slope_abreast
 from rotor_dynamics.constraints.unilateral import EVERYTHING, TAUT_ONLY, evaluate, find_slope
 from rotor_dynamics.integrators.methods import Method
 
@@ -32,20 +35,32 @@ SIXTH = 1.0 / 6.0
 
 
 @inlined
+def displace(s, d, y, h, rotates):
+    """Write the state ``s`` (+) h times the slope ``d`` of a body into ``y``: addition in R^3, exponential on SO(3)."""
+    put3(y, memory.P, add(get3(s, memory.P), scale(h, get3(d, memory.D_P))))
+    put3(y, memory.V, add(get3(s, memory.V), scale(h, get3(d, memory.D_V))))
+    if rotates:
+        half = scale(0.5 * h, get3(d, memory.D_THETA))
+        so3.put4(y, memory.Q, so3.turned(so3.get4(s, memory.Q), half))
+        put3(y, memory.OMEGA, add(get3(s, memory.OMEGA), scale(h, get3(d, memory.D_OMEGA))))
+
+
+@inlined
 def displaced(world, h, slope, target):
-    """Write start (+) h * slope into ``target``: addition in R^3, exponential on SO(3)."""
+    """Displace all bodies from the start of the step by h times ``slope`` into ``target``."""
     for b in range(world.head[memory.N_BODIES]):
-        s = world.states[memory.START, b]
-        d = slope[b]
-        y = target[b]
-        put3(y, memory.P, add(get3(s, memory.P), scale(h, get3(d, memory.D_P))))
-        put3(y, memory.V, add(get3(s, memory.V), scale(h, get3(d, memory.D_V))))
-        if world.body_int[b, memory.ROTATES] != memory.TURNLESS:
-            q = so3.product(
-                so3.get4(s, memory.Q), so3.exp_of_half(scale(0.5 * h, get3(d, memory.D_THETA)))
-            )
-            so3.put4(y, memory.Q, q)
-            put3(y, memory.OMEGA, add(get3(s, memory.OMEGA), scale(h, get3(d, memory.D_OMEGA))))
+        rotates = world.body_int[b, memory.ROTATES] != memory.TURNLESS
+        displace(world.states[memory.START, b], slope[b], target[b], h, rotates)
+
+
+@inlined
+def displaced_abreast(world, h, which_slope, which_state):
+    """:func:`displaced` with rows of ``slopes`` and ``states``, several bodies at once."""
+    wide, n, width = abreast(world), world.head[memory.N_BODIES], number_abreast(world)
+    for i in range(0, n, width):
+        b = min(i, n - width)
+        s, d = wide.states[memory.START, b], wide.slopes[which_slope, b]
+        displace(s, d, wide.states[which_state, b], h, True)
 
 
 @inlined
@@ -69,12 +84,14 @@ def note_tensions(world, is_middle):
 @inlined
 def combine(world):
     """The mean of the four slopes that RK4 steps with."""
-    combined = world.slopes[memory.COMBINED]
+    k1, k2, k3, k4 = world.slopes[0], world.slopes[1], world.slopes[2], world.slopes[3]
+    combined, width = world.slopes[memory.COMBINED], number_abreast(world)
     for b in range(world.head[memory.N_BODIES]):
-        for i in range(memory.SLOPE):
-            ends = world.slopes[0, b, i] + world.slopes[3, b, i]
-            middle = world.slopes[1, b, i] + world.slopes[2, b, i]
-            combined[b, i] = SIXTH * ends + 2.0 * SIXTH * middle
+        for j in range(0, memory.SLOPE, width):
+            i = min(j, memory.SLOPE - width)
+            ends = entries(k1[b], i) + entries(k4[b], i)
+            middle = entries(k2[b], i) + entries(k3[b], i)
+            put_entries(combined[b], i, SIXTH * ends + 2.0 * SIXTH * middle)
 
 
 @linked(*WORLD, FLOAT, FLAG, part="the integrator cf4")
@@ -99,17 +116,38 @@ def two_exponentials(ints, floats, h, last):
 
 
 @inlined
+def rate_at_start(s, before, variant, c):
+    """Rate of the rotation vector since the start of the step, of a body in the state ``s`` of a stage.
+
+    Args:
+        s: its row.
+        before: row of the slope that led there.
+        variant: of the method.
+        c: time from the start, s.
+    """
+    theta = scale(c, get3(before, memory.D_THETA))
+    if variant == TRANSPORTED:
+        return so3.transported(theta, get3(s, memory.OMEGA))
+    return so3.dexp_inverse(theta, get3(s, memory.OMEGA))
+
+
+@inlined
 def pull_back(world, variant, stage, c):
     """Turn the attitude slopes of a stage into rates at the start of the step."""
     for b in range(world.head[memory.N_BODIES]):
         if world.body_int[b, memory.ROTATES] != memory.TURNLESS:
-            d = world.slopes[stage, b]
-            omega = get3(d, memory.D_THETA)
-            theta = scale(c, get3(world.slopes[stage - 1, b], memory.D_THETA))
-            if variant == TRANSPORTED:
-                put3(d, memory.D_THETA, so3.transported(theta, omega))
-            else:
-                put3(d, memory.D_THETA, so3.dexp_inverse(theta, omega))
+            s, before = world.states[memory.STAGE, b], world.slopes[stage - 1, b]
+            put3(world.slopes[stage, b], memory.D_THETA, rate_at_start(s, before, variant, c))
+
+
+@inlined
+def pull_back_abreast(world, stage, c):
+    """:func:`pull_back` of rkmk4, several bodies at once."""
+    wide, n, width = abreast(world), world.head[memory.N_BODIES], number_abreast(world)
+    for i in range(0, n, width):
+        b = min(i, n - width)
+        s, before = wide.states[memory.STAGE, b], wide.slopes[stage - 1, b]
+        put3(wide.slopes[stage, b], memory.D_THETA, rate_at_start(s, before, MUNTHE_KAAS, c))
 
 
 @inlined
@@ -122,14 +160,11 @@ def note_work(world, h):
 
 @inlined
 def begin_stage(world, stage, h):
-    """Displace all bodies to where stage 1 to 4 is evaluated; its time from the start, and its row of states."""
-    c = h if stage >= 3 else 0.5 * h
-    slope, target = np.int64(stage - 1), memory.STAGE
+    """Time of stage 1 to 4 from the start of the step, the slope by which bodies are displaced, their row of states."""
     if stage == 4:
         combine(world)
-        slope, target = memory.COMBINED, memory.END
-    displaced(world, c, world.slopes[slope], world.states[target])
-    return c, target
+        return h, memory.COMBINED, memory.END
+    return h if stage == 3 else 0.5 * h, np.int64(stage - 1), memory.STAGE
 
 
 @linked(*WORLD, FLOAT, FLOAT)
@@ -139,7 +174,8 @@ def classical(ints, floats, t, h):
     variant = world.head[memory.VARIANT]
     for stage in range(1, 5):
         last = stage == 4
-        c, target = begin_stage(world, stage, h)
+        c, slope, target = begin_stage(world, stage, h)
+        displaced(world, c, world.slopes[slope], world.states[target])
         if variant == COMMUTATOR_FREE and stage >= 3:
             two_exponentials(ints, floats, h, last)
         if last:
@@ -150,6 +186,26 @@ def classical(ints, floats, t, h):
             world.scalars[memory.POWER + stage] = world.scalars[memory.POWER_NOW]
             if variant != COMMUTATOR_FREE:
                 pull_back(world, variant, stage, c)
+        note_tensions(world, stage == 2)
+    note_work(world, h)
+
+
+@linked(*WORLD, FLOAT, FLOAT)
+def rkmk4_abreast(ints, floats, t, h):
+    """A trial step by rkmk4 of bodies that are moved abreast (:mod:`rotor_dynamics.motion.abreast`)."""
+    world = memory.views(ints, floats)
+    for stage in range(1, 5):
+        last = stage == 4
+        c, slope, target = begin_stage(world, stage, h)
+        displaced_abreast(world, c, slope, target)
+        if last:
+            normalize(world)
+        slope = memory.LAST_SLOPE if last else np.int64(stage)
+        what = EVERYTHING if last else TAUT_ONLY
+        find_slope_abreast(ints, floats, target, slope, t + c, what)
+        if not last:
+            world.scalars[memory.POWER + stage] = world.scalars[memory.POWER_NOW]
+            pull_back_abreast(world, stage, c)
         note_tensions(world, stage == 2)
     note_work(world, h)
 
@@ -173,7 +229,8 @@ ERK4M = Method(
     classical, 3, "RK4 with parallel transport", "Fiori 2019, eq 112 (eRK4M); of order 3 on SO(3)", TRANSPORTED
 )  # fmt: skip
 RKMK4 = Method(
-    classical, 4, "Runge-Kutta-Munthe-Kaas", "Munthe-Kaas 1999; the default", MUNTHE_KAAS, controlled=True
+    classical, 4, "Runge-Kutta-Munthe-Kaas", "Munthe-Kaas 1999; the default", MUNTHE_KAAS, controlled=True,
+    abreast=rkmk4_abreast,
 )  # fmt: skip
 CF4 = Method(
     classical, 4, "commutator-free", "Celledoni, Marthinsen and Owren 2003", COMMUTATOR_FREE, controlled=True

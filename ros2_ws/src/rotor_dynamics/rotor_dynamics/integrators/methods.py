@@ -25,6 +25,8 @@ class Method:
         controlled: tells the error of its steps (:mod:`rotor_dynamics.integrators.audit`), so that fixed steps are
             cut where it is too large.
         symplectic: keeps energy errors bounded on long smooth runs.
+        abreast: the same step of bodies that are moved abreast (:mod:`rotor_dynamics.motion.abreast`); only
+            the default has one.
     """
 
     step: Callable[..., Any]
@@ -35,6 +37,7 @@ class Method:
     adaptive: bool = False
     controlled: bool = False
     symplectic: bool = False
+    abreast: Callable[..., Any] | None = None
 
 
 def method(name: str) -> tuple[int, Method]:

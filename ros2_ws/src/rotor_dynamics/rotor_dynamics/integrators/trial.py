@@ -7,6 +7,7 @@ from math import nan
 from rotor_core.config.extensions import INTEGRATORS
 from rotor_core.kernels.jit import generated, inlined
 from rotor_dynamics import memory
+from rotor_dynamics.motion.abreast import goes_abreast
 
 DEFAULT = "rkmk4"
 
@@ -29,6 +30,7 @@ def _make_trial_step():  # type: ignore[no-untyped-def]
 
 
 trial_step = inlined(_make_trial_step())
+default_abreast = INTEGRATORS[DEFAULT].abreast
 
 
 @inlined
@@ -45,4 +47,7 @@ def advance(ints, floats, t, h):
     world.scalars[memory.STEP_WORK] = nan  # unless the integrator keeps account of work
     for k in range(world.head[memory.N_CONSTRAINTS]):
         world.constraints[k, memory.TENSION_MIN] = world.constraints[k, memory.TENSION_0]
-    trial_step(world.head[memory.METHOD], ints, floats, t, h)
+    if goes_abreast(world):
+        default_abreast(ints, floats, t, h)
+    else:
+        trial_step(world.head[memory.METHOD], ints, floats, t, h)

@@ -47,6 +47,9 @@ OUTER_WRENCH = body(
 CONTACT_PUSH = body(
     "N, N m", "of rigid contact over the step, about the centre of mass, in W", shape=(6,)
 )
+BODY_POWER = body(
+    "W", "of all forces but gravity and taut constraints, where bodies are moved abreast"
+)
 PUSH_BEFORE = body("N, N m", "the same in the trial before (work)", shape=(6,))
 BODY = body.width
 

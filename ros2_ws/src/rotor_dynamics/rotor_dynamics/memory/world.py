@@ -158,6 +158,8 @@ SUBSTEPS = header("", "steps that were added because the estimated error was too
 KEEPS_LOG = header("", "0 where events are counted and their rows used again")
 N_EVENTS = header("", "rows ever written to the event log")
 EVENT_COUNTS = header("", "of them, by type", shape=(10,))
+ABREAST = header("", "1 where bodies are moved abreast")
+SPOKES = header("", "1 where the cables are those of a hub, and measured abreast")
 N_TOUCHING = header("", "points at which hulls touch in the trial step")
 IS_PUSHED = header("", "1 where contacts, registered forces or solids push bodies")
 N_NEAR = header("", "meetings that may touch in the trial step")

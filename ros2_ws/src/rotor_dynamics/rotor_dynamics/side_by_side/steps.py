@@ -51,6 +51,7 @@ from rotor_dynamics.integrators.audit import (
 )
 from rotor_dynamics.integrators.classical import (
     begin_stage,
+    displaced,
     normalize,
     note_tensions,
     note_work,
@@ -63,12 +64,13 @@ NO_TREES = False
 
 
 @inlined
-def evaluate_lanes(world, state, slope, t, what, at_start):
+def evaluate_lanes(world, which_state, which_slope, t, what, at_start):
     """:func:`rotor_dynamics.constraints.unilateral.evaluate` with at most one projection.
 
     Returns the lanes that would need more: another projection, or the pulls of dependent cables.
     """
-    move_freely(world, state, slope, t)
+    state, slope = world.states[which_state], world.slopes[which_slope]
+    move_freely(world, which_state, which_slope, t)
     n = update_geometry(world, state, slope, what, NO_TREES)
     if n == 0:
         return 0
@@ -111,14 +113,13 @@ def trial(world, t, h):
     leaving = 0
     for stage in range(1, 5):
         last = stage == 4
-        c, target = begin_stage(world, stage, h)
+        c, slope, target = begin_stage(world, stage, h)
+        displaced(world, c, world.slopes[slope], world.states[target])
         if last:
             normalize(world)
         slope = memory.LAST_SLOPE if last else np.int64(stage)
         what = EVERYTHING if last else TAUT_ONLY
-        leaving |= evaluate_lanes(
-            world, world.states[target], world.slopes[slope], t + c, what, False
-        )
+        leaving |= evaluate_lanes(world, target, slope, t + c, what, False)
         if not last:
             world.scalars[memory.POWER + stage] = world.scalars[memory.POWER_NOW]
             pull_back(world, world.head[memory.VARIANT], stage, c)
@@ -222,8 +223,7 @@ def take_up_inputs(ints, pack, used):
         if world.constraint_int[k, memory.TAUT] == 0 and world.constraint_int[k, memory.ALIVE] != 0:
             resting = bits(abs(c[memory.GAP_0]) <= AT_LENGTH)
             leaving |= resting & bits(abs(c[memory.RATE_0]) <= AT_REST)
-    state, slope = world.states[memory.START], world.slopes[memory.FIRST_SLOPE]
-    leaving |= evaluate_lanes(world, state, slope, t, EVERYTHING, True)
+    leaving |= evaluate_lanes(world, memory.START, memory.FIRST_SLOPE, t, EVERYTHING, True)
     for k in range(world.head[memory.N_CONSTRAINTS]):
         leaving |= bits(world.constraints[k, memory.TENSION] < 0.0)
     begin_step(world)

@@ -7,7 +7,7 @@ contact; what kernels decide by numbers is noted with the operations (:mod:`roto
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import nan
+from math import inf, nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +30,7 @@ READING, COMMAND, CHANGE, STEP = constants(*range(4))
 GIVEN = "given"
 """Begins keys of inputs that are no numbers of the memory."""
 
-PYTHON = AsPython(FUNCTIONS, {(small_angle.__name__, "THREE_TERMS_BELOW"): -1.0})
+PYTHON = AsPython(FUNCTIONS, {(small_angle.__name__, "THREE_TERMS_BELOW"): -inf})
 """Kernels as Python. Six terms of a series do where three do, and need not be chosen anew at every speed."""
 
 
