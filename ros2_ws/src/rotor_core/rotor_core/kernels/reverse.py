@@ -275,39 +275,92 @@ def compile_backward(
 def _driver() -> ir.Module:
     """Code of :class:`Sweep`: call the functions of rows from ``last`` down to the first; the row at which it stops."""
     module = ir.Module()
-    kind = ir.FunctionType(WORD, [WORD, WORDS, WORDS, WORD, *[NUMBERS] * 6])
-    function = ir.Function(module, kind, "sweep")
-    last, addresses, given_at, width, *arrays = function.args
+    first = [
+        WORD,
+        WORDS,
+        WORDS,
+        WORD,
+        *[NUMBERS] * 6,
+    ]  # rows: last, addresses, given_at, width, arrays
+    second = [
+        WORDS,
+        WORDS,
+        WORDS,
+        WORD,
+        *[NUMBERS] * 4,
+    ]  # of others, before: addresses, their row, given_at, ...
+    function = ir.Function(module, ir.FunctionType(WORD, [*first, *second]), "sweep")
+    last, addresses, given_at, width, *arrays = function.args[: len(first)]
+    first_codes, before_rows, before_at, before_width, *others = function.args[len(first) :]
     entry = function.append_basic_block()
-    looks, asks, calls, goes_on, ends = (function.append_basic_block() for _ in range(5))
+    looks, asks, prepares, begins, calls, goes_on, ends = (
+        function.append_basic_block() for _ in range(7)
+    )
     build = ir.IRBuilder(entry)
     build.branch(looks)
     build.position_at_end(looks)
     row = build.phi(WORD)
     row.add_incoming(last, entry)
+
+    def of_row(table: ir.Value) -> ir.Value:
+        return build.load(build.gep(table, [row]))
+
+    def is_code(address: ir.Value) -> ir.Value:
+        return build.icmp_signed("!=", address, ir.Constant(WORD, NO_CODE))
+
+    def call(address: ir.Value, *places: ir.Value) -> ir.Value:
+        return build.call(build.inttoptr(address, BACKWARD.as_pointer()), places)
+
     build.cbranch(build.icmp_signed(">=", row, ir.Constant(WORD, 0)), asks, ends)
     build.position_at_end(asks)
-    address = build.load(build.gep(addresses, [row]))
-    build.cbranch(build.icmp_signed("!=", address, ir.Constant(WORD, NO_CODE)), calls, ends)
+    address = of_row(addresses)
+    build.cbranch(is_code(address), prepares, ends)
+    build.position_at_end(prepares)
+    before = of_row(first_codes)
+    build.cbranch(is_code(before), begins, calls)
+    build.position_at_end(begins)
+    rows, held, along, with_held = others
+    own = build.gep(rows, [build.mul(of_row(before_rows), before_width)])
+    at = of_row(before_at)
+    values, slopes = (build.gep(arrays[i], [at]) for i in (GIVEN, 3 + GIVEN))
+    build.cbranch(call(before, own, held, values, along, with_held, slopes), calls, ends)
     build.position_at_end(calls)
-    given = build.load(build.gep(given_at, [row]))
-    offsets = {ROW: build.mul(row, width), GIVEN: given}
-    values = [
-        build.gep(array, [offsets[i]]) if i in offsets else array
-        for i, array in enumerate(arrays[:3])
-    ]
-    slopes = [
-        build.gep(array, [given]) if i == GIVEN else array for i, array in enumerate(arrays[3:])
-    ]
-    holds = build.call(build.inttoptr(address, BACKWARD.as_pointer()), [*values, *slopes])
-    build.cbranch(holds, goes_on, ends)
+    given = of_row(given_at)
+    values = build.gep(arrays[ROW], [build.mul(row, width)])
+    places = [values, arrays[HELD], build.gep(arrays[GIVEN], [given])]
+    places += [arrays[3], arrays[4], build.gep(arrays[5], [given])]
+    build.cbranch(call(address, *places), goes_on, ends)
     build.position_at_end(goes_on)
-    before = build.sub(row, ir.Constant(WORD, 1))
-    row.add_incoming(before, goes_on)
+    next_row = build.sub(row, ir.Constant(WORD, 1))
+    row.add_incoming(next_row, goes_on)
     build.branch(looks)
     build.position_at_end(ends)
     build.ret(row)
     return module
+
+
+class Before(NamedTuple):
+    """Code of something else that is run before that of some rows, with arrays of its own but for GIVEN.
+
+    Attributes:
+        addresses: of the code, by row, (n_rows,) int64; NO_CODE: none.
+        rows: which of its own rows it belongs to, (n_rows,) int64.
+        given_at: at which number of GIVEN that of it begins, (n_rows,) int64.
+        values: its rows (n, width), and held.
+        slopes: derivatives with the row (width,), and with held, changed.
+    """
+
+    addresses: np.ndarray
+    rows: np.ndarray
+    given_at: np.ndarray
+    values: tuple[np.ndarray, np.ndarray]
+    slopes: tuple[np.ndarray, np.ndarray]
+
+    @classmethod
+    def nothing(cls, n: int) -> Before:
+        """None, before n rows."""
+        words, numbers = np.zeros(n, np.int64), np.zeros((1, 1))
+        return cls(words, words, words, (numbers, numbers), (numbers, numbers))
 
 
 class Sweep:
@@ -315,8 +368,9 @@ class Sweep:
 
     def __init__(self) -> None:
         self._code = Code(_driver(), "sweep")
-        kinds = [ctypes.c_int64] + [ctypes.c_void_p] * 2 + [ctypes.c_int64] + [ctypes.c_void_p] * 6
-        self._call: Callable = ctypes.CFUNCTYPE(ctypes.c_int64, *kinds)(self._code.address)
+        word, pointer = ctypes.c_int64, ctypes.c_void_p
+        kinds = [word, pointer, pointer, word, *[pointer] * 6, *[pointer] * 3, word, *[pointer] * 4]
+        self._call: Callable = ctypes.CFUNCTYPE(word, *kinds)(self._code.address)
 
     def __call__(
         self,
@@ -325,6 +379,7 @@ class Sweep:
         given_at: np.ndarray,
         values: tuple[np.ndarray, np.ndarray, np.ndarray],
         slopes: tuple[np.ndarray, np.ndarray, np.ndarray],
+        before: Before | None = None,
     ) -> int:
         """From row ``last`` down to the first.
 
@@ -334,11 +389,16 @@ class Sweep:
             given_at: at which number of GIVEN that of every row begins, (n_rows,) int64.
             values: rows (n_rows, width), held (n_held,) and given (n_given,).
             slopes: derivatives with the row (width,), with held and with given, changed.
+            before: what is run before some rows.
 
         Returns:
-            The row that was not done, because there is no code or its conditions do not hold; -1: all are.
+            The row that was not done, because there is no code or conditions do not hold, its own or of what is before
+            it; -1: all are.
         """
+        b = before or Before.nothing(len(addresses))
         return self._call(
             last, addresses.ctypes.data, given_at.ctypes.data, values[ROW].shape[1],
             *(a.ctypes.data for a in values), *(a.ctypes.data for a in slopes),
+            b.addresses.ctypes.data, b.rows.ctypes.data, b.given_at.ctypes.data, b.values[0].shape[1],
+            *(a.ctypes.data for a in (*b.values, *b.slopes)),
         )  # fmt: skip

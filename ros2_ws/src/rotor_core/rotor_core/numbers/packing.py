@@ -29,7 +29,7 @@ def arrays_in(tree: Any) -> Iterator[np.ndarray]:
         yield tree
 
 
-def _owner(array: np.ndarray) -> np.ndarray:
+def owner_of(array: np.ndarray) -> np.ndarray:
     """Array whose memory a view shows."""
     while isinstance(array.base, np.ndarray):
         array = array.base
@@ -66,7 +66,7 @@ class Packed:
                 raise ValueError(
                     f"Packed: arrays must be contiguous, got one with strides {number.strides}."
                 )
-            owner = _owner(number)
+            owner = owner_of(number)
             if id(owner) not in self._duals:
                 self._duals[id(owner)] = owner, constant_duals(owner)
             self.numbers.append(self.of(number))
@@ -77,7 +77,7 @@ class Packed:
 
     def of(self, array: np.ndarray) -> np.ndarray:
         """Duals of an array of the tree, or of any view of its memory, (..., WIDTH)."""
-        owner, rows = self._duals[id(_owner(array))]
+        owner, rows = self._duals[id(owner_of(array))]
         if array.size == 0:
             return empty_duals(array.shape)
         first = (array.ctypes.data - owner.ctypes.data) // array.itemsize

@@ -213,7 +213,7 @@ def assemble(ints, floats, world, n, more):
 
 @inlined
 def mobility(world, k):
-    """What a unit pull of cable k that is a line makes of its own acceleration, without joints, 1/kg."""
+    """Acceleration of cable k, a line between free bodies, by a unit pull of its own, 1/kg."""
     c = world.constraints[k]
     return (
         world.bodies[world.constraint_int[k, memory.BODY_A], memory.INV_MASS]

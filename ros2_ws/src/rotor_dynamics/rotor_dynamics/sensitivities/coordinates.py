@@ -83,6 +83,11 @@ class Coordinates:
         )
         """How many there are."""
 
+    @property
+    def lags(self) -> list[tuple[Lag, int]]:
+        """The last coordinates, of what lags: the numbers, and their row."""
+        return self._lags
+
     def begin_lags(self, world: memory.World) -> None:
         """Let what lags be told by its offset alone: its fading begins now."""
         t = float(world.scalars[memory.TIME])

@@ -20,7 +20,6 @@ from rotor_core.config.schema import Change
 from rotor_core.kernels.jit import kernel_without_gil
 from rotor_core.plans.plan import Plan
 from rotor_core.reference import REFERENCE
-from rotor_core.vehicles.rotors import limit_wrenches
 from rotor_dynamics.compiled_world import (
     hold_efforts,
     hold_wind,
@@ -47,7 +46,7 @@ from rotor_flight.compiled.plant import (
 )
 from rotor_flight.compiled.rows import Rows, copy_into, flight_of
 from rotor_flight.compiled.seen import sensor_arguments
-from rotor_flight.compiled.teams import command_team, hold_sums, is_known, packed_teams
+from rotor_flight.compiled.teams import decide, is_known, packed_teams
 from rotor_flight.flight import Flight
 from rotor_flight.loop import ClosedLoop
 from rotor_sim.actuation.modes import WrenchActuators, age_rotors
@@ -105,7 +104,6 @@ def fly_world(
     ints, floats, member_body, member_pose, motion = world
     truth, seen, (is_measured, sensing), (is_estimated, estimation), (is_askew, askew) = sensor
     of_joints, most_effort, joints, efforts, wanted = arms
-    limits_on, unmixing, counts, thrusts, asked = limits
     gains, plant_limits, rotors = plant
     drifts, gain_rates, drifted, has_trains, trains = motors
     train_states = trains[4]
@@ -136,15 +134,11 @@ def fly_world(
                 tell_wrongly(*askew)
             if n_joints > 0:
                 read_joints(ints, floats, of_joints, joints)
-            for k in range(len(teams)):
-                command_team(
-                    seen, since[i - first, k], teams[k], references[k], joints, wanted[i - first], efforts, command
-                )  # fmt: skip
-            if limits_on:
-                if limit_wrenches(unmixing, counts, thrusts, command, asked) > 0:
-                    limited += 1
-                for k in range(len(teams)):
-                    hold_sums(teams[k], command)
+            beyond = decide(
+                seen, since[i - first], teams, references, joints, wanted[i - first], efforts, limits, command
+            )  # fmt: skip
+            if beyond > 0:
+                limited += 1
             if records:
                 copy_into(commands[row], command)
             if i < periods:

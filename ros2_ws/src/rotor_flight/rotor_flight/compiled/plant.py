@@ -84,17 +84,24 @@ def turn_in_air(ints, floats, motion, rotors, around):
 
 
 @inlined
+def wanted_speeds(command, plant_limits, rotors):
+    """Speeds that rotors are told for commands (n, 4), into the room that they have for them."""
+    _, unmixing, counts, _, _ = plant_limits
+    _, per_speed2, _, speeds, is_bounded, bounds = rotors
+    rotor_speeds(unmixing, counts, per_speed2, command, speeds)
+    if is_bounded:
+        bound_speeds(speeds, *bounds)
+
+
+@inlined
 def hold_commands(ints, floats, command, plant_limits, rotors, begins):
     """Let commands (n, 4) act, by rotors or at once; the next run with no step takes them up.
 
     ``begins``: rotors have been turning so.
     """
-    _, unmixing, counts, _, _ = plant_limits
-    rotors_on, per_speed2, order, speeds, is_bounded, bounds = rotors
+    rotors_on, _, order, speeds, _, _ = rotors
     if rotors_on:
-        rotor_speeds(unmixing, counts, per_speed2, command, speeds)
-        if is_bounded:
-            bound_speeds(speeds, *bounds)
+        wanted_speeds(command, plant_limits, rotors)
         hold_speeds(ints, floats, order, speeds, begins)
     else:
         hold_wrenches(ints, floats, command)

@@ -23,6 +23,7 @@ from rotor_control.team_laws import (
 )
 from rotor_core.kernels.jit import constants, inlined
 from rotor_core.plans.plan import Plan, sample_plan
+from rotor_core.vehicles.rotors import limit_wrenches
 from rotor_flight.loop import ClosedLoop
 
 QUADROTOR, POINT_MASS, CABLE_TEAM, RIGID_TEAM, ARM, HELICOPTER, CONSTANT, CASCADED_PID = constants(
@@ -92,6 +93,31 @@ def hold_sums(team, commands):
             if out[k, 0] < commands[own[k], 0] or out[k, 0] > commands[own[k], 0]:
                 held = 1.0
         law[1][HELD] = held
+
+
+@inlined
+def decide(seen, since, teams, references, joints, wanted, efforts, limits, command):
+    """Let all teams follow their plans, within the limits of the controller's rotors; how many vehicles asked for more.
+
+    Args:
+        seen: states of all entities, as controllers see them.
+        since: time since the start of the plan of every team, (n_teams,) s.
+        teams: of :func:`packed_teams`.
+        references: of all teams, (n_teams, 28), written.
+        joints, wanted: of all arms, (n_joints, 2) and (n_joints, 3).
+        efforts: of their joints, (n_joints,), written.
+        limits: whether they act, and the arrays of :class:`rotor_core.vehicles.rotors.RotorLimits`.
+        command: of all vehicles, (n_vehicles, 4), written.
+    """
+    limits_on, unmixing, counts, thrusts, asked = limits
+    for k in range(len(teams)):
+        command_team(seen, since[k], teams[k], references[k], joints, wanted, efforts, command)
+    beyond = 0
+    if limits_on:
+        beyond = limit_wrenches(unmixing, counts, thrusts, command, asked)
+        for k in range(len(teams)):
+            hold_sums(teams[k], command)
+    return beyond
 
 
 def is_known(law: Law) -> bool:

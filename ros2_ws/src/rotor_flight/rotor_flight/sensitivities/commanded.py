@@ -23,6 +23,38 @@ from rotor_flight.sensitivities.functions import once
 from rotor_sim.simulation import Simulation
 
 
+def plant_of(simulation: Simulation, who: str) -> dict[str, Any]:
+    """Arguments of :class:`rotor_dynamics.sensitivities.backward.adjoint.AdjointFlights` for a simulation that begins.
+
+    Raises:
+        ContractError: air that changes in time or place, or changes on the way; ``who`` says it.
+    """
+    scenario, engine = simulation.scenario, simulation.engine
+    wind = scenario.environment.wind
+    for what, there in (
+        ("changes", scenario.changes),
+        ("environment.wind other than steady_m_s", wind != Wind(steady_m_s=wind.steady_m_s)),
+        ("wakes, inflow or effects of ceilings", simulation.rotor_air is not None),
+    ):
+        if there:
+            raise ContractError(
+                f"{who}: {scenario.name!r} has {what}, which it does not follow. Leave it out of the scenario, or use "
+                "rotor.sensitivities."
+            )
+
+    def prepare(other: Engine) -> None:
+        other.world.inputs[:] = engine.world.inputs
+        for drive in ("rotors", "joints", "swash", "winches"):
+            getattr(other, drive).take_over(getattr(engine, drive))
+
+    return {
+        "system": engine.system, "states": engine.motion[:, FULL_STATE], "joints": engine.joints.states,
+        "steps": max(1, round(scenario.time.control_s / engine.step_length)), "prepare": prepare,
+        "wind": wind.steady_m_s, "step": engine.step_length, "integrator": engine.integrator,
+        "tolerance": engine.tolerance,
+    }  # fmt: skip
+
+
 class CommandFunction:
     """Flights of a scenario's world from its start, as a function of the commands of all periods.
 
@@ -47,33 +79,11 @@ class CommandFunction:
     """
 
     def __init__(self, scenario: Scenario | str | Path) -> None:
-        scenario = scenario_of(scenario)
-        simulation = Simulation(scenario)
-        engine, wind = simulation.engine, scenario.environment.wind
-        for what, there in (
-            ("changes", scenario.changes),
-            ("environment.wind other than steady_m_s", wind != Wind(steady_m_s=wind.steady_m_s)),
-            ("wakes, inflow or effects of ceilings", simulation.rotor_air is not None),
-        ):
-            if there:
-                raise ContractError(
-                    f"command function: {scenario.name!r} has {what}, which commands alone do not follow. Leave it out "
-                    "of the scenario, or use rotor.sensitivities."
-                )
-        step = engine.step_length
-        steps = max(1, round(scenario.time.control_s / step))
-
-        def prepare(other: Engine) -> None:
-            other.world.inputs[:] = engine.world.inputs
-            for drive in ("rotors", "joints", "swash", "winches"):
-                getattr(other, drive).take_over(getattr(engine, drive))
-
-        self.flights = AdjointFlights(
-            engine.system, engine.motion[:, FULL_STATE], joints=engine.joints.states, steps=steps, prepare=prepare,
-            wind=wind.steady_m_s, step=step, integrator=engine.integrator, tolerance=engine.tolerance,
-        )  # fmt: skip
-        self.commands, self.period = self.flights.commands, steps * step
-        self.entities = [body.name for body in engine.system.bodies]
+        simulation = Simulation(scenario_of(scenario))
+        self.flights = AdjointFlights(**plant_of(simulation, "command function"))
+        self.commands = self.flights.commands
+        self.period = self.flights.steps * simulation.engine.step_length
+        self.entities = [body.name for body in simulation.engine.system.bodies]
 
     def __call__(self, commands: np.ndarray) -> AdjointFlight:
         """The flight under commands (N, n_commands): states, tensions and joints at the ends of periods.

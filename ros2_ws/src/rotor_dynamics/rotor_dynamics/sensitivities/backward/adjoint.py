@@ -13,12 +13,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 
 from rotor_core.errors import ContractError
 from rotor_core.kernels.jit import unwritten
-from rotor_core.kernels.reverse import NO_CODE, Sweep
+from rotor_core.kernels.reverse import NO_CODE, Before, Sweep
 from rotor_dynamics import memory
 from rotor_dynamics.engine import Engine, counting_rows
 from rotor_dynamics.integrators.classical import classical
@@ -32,6 +34,38 @@ from rotor_dynamics.sensitivities.backward.tape_codes import Image, Key, TapeCod
 from rotor_dynamics.sensitivities.backward.way_back import WayBack
 from rotor_dynamics.sensitivities.coordinates import Coordinates, Seed, indices
 from rotor_dynamics.sensitivities.propagation import Doubt, check_differentiable
+
+
+class Decisions(Protocol):
+    """Decisions on the commands of every period, by the reading at its start, on the way back.
+
+    Its code is as of :func:`rotor_core.kernels.reverse.compile_backward`: rows and held numbers are its own; GIVEN is
+    the command of the period, the reading (states of the members, tensions, joints in the order of
+    :attr:`AdjointFlights.joints_read`), and what else it was given.
+
+    Attributes:
+        rows, numbers: what it remembered before every period, (N, n), and what stays.
+        with_row, with_numbers: derivatives with them, changed.
+        more, with_more: what else it was given, (N, n_more), and derivatives with it, written.
+        with_commands: derivatives with the commands by themselves, (N, n_commands).
+    """
+
+    rows: np.ndarray
+    numbers: np.ndarray
+    with_row: np.ndarray
+    with_numbers: np.ndarray
+    more: np.ndarray
+    with_more: np.ndarray
+    with_commands: np.ndarray
+
+    def address(self, period: int) -> int:
+        """Of code that may be right for a period."""
+        ...
+
+    def another(self, period: int, given: np.ndarray) -> int:
+        """Of other code, where that was not; ``given``: GIVEN of the period."""
+        ...
+
 
 STRETCH = 20_000
 """Pieces of a stretch: some tens of megabytes."""
@@ -58,6 +92,64 @@ class Gradient:
     forward: int
 
 
+def start_engine(
+    system: System,
+    states: np.ndarray,
+    *,
+    joints: np.ndarray | None = None,
+    wrenches: np.ndarray | None = None,
+    prepare: Callable[[Engine], None] | None = None,
+    wind: Sequence[float] = (0.0, 0.0, 0.0),
+    step: float = 1e-3,
+    integrator: str = DEFAULT,
+    tolerance: float = 1e-10,
+) -> Engine:
+    """Engine at the start of flights under commands.
+
+    Args:
+        system: anything but rigid contact.
+        states: of the members, (n_members, 13).
+        joints: angles and rates, (n_joints, 2); default zero.
+        wrenches: that act, (n_inputs, 4); default none.
+        prepare: called with the engine before its state is set: start rotors, hold arms.
+        wind: steady velocity of the air, (3,) m/s in W.
+        step: s.
+        integrator, tolerance: as for :class:`~rotor_dynamics.engine.Engine`.
+
+    Raises:
+        ContractError: another integrator, a world with rigid contact, rotors with inertia and without a lag, or kernels
+            that are not compiled.
+        ModelError: the state cannot be.
+    """
+    check_differentiable()
+    if system.solids:
+        raise ContractError(
+            "adjoint: rigid contact is differentiated forward only (rotor.sensitivities)."
+        )
+    if method(integrator)[1].step is not classical:
+        raise ContractError(
+            f"adjoint: knows the integrators rkmk4, erk4m and cf4, got {integrator!r}."
+        )
+    engine = Engine(
+        system, step=step, integrator=integrator, tolerance=tolerance, log_rows=counting_rows(system)
+    )  # fmt: skip
+    world = engine.world
+    lag, inertia = world.rotors[:, memory.LAG_RATE], world.rotors[:, memory.AXIAL_INERTIA]
+    if np.any((lag == 0.0) & (inertia != 0.0)):
+        raise ContractError(
+            "adjoint: rotors with inertia need a lag, because their speed cannot jump."
+        )
+    world.bodies[:, memory.WIND : memory.WIND + 3] = wind
+    if wrenches is not None:
+        world.inputs[:, :4] = wrenches
+    if prepare is not None:
+        prepare(engine)
+    engine.set_state(states, joints=joints)
+    engine.take_events()
+    engine.count_events()
+    return engine
+
+
 class AdjointFlights:
     """A world that is flown again and again from one state under commands, with derivatives backward.
 
@@ -67,12 +159,7 @@ class AdjointFlights:
         system: anything but rigid contact.
         states: of the members at the start, (n_members, 13).
         steps: of a period in which commands are held.
-        joints: angles and rates of the joints at the start, (n_joints, 2); default zero.
-        wrenches: that act at the start, (n_inputs, 4); default none.
-        prepare: called with the engine before its state is set: start rotors, hold arms.
-        wind: steady velocity of the air, (3,) m/s in W.
-        step: s.
-        integrator, tolerance: as for :class:`~rotor_dynamics.engine.Engine`.
+        begins: how else they begin, as for :func:`start_engine`.
 
     Attributes:
         engine: the world at the start.
@@ -80,8 +167,8 @@ class AdjointFlights:
         coordinates: of the start.
 
     Raises:
-        ContractError: fewer than one step, another integrator, a world with rigid contact, rotors with inertia and
-            without a lag, a force that cannot be told as a list of operations, or kernels that are not compiled.
+        ContractError: fewer than one step, a force that cannot be told as a list of operations, and as
+            :func:`start_engine`.
         ModelError: the state cannot be.
     """
 
@@ -91,54 +178,49 @@ class AdjointFlights:
         states: np.ndarray,
         *,
         steps: int,
-        joints: np.ndarray | None = None,
-        wrenches: np.ndarray | None = None,
-        prepare: Callable[[Engine], None] | None = None,
-        wind: Sequence[float] = (0.0, 0.0, 0.0),
-        step: float = 1e-3,
-        integrator: str = DEFAULT,
-        tolerance: float = 1e-10,
+        **begins: Any,
     ) -> None:
-        check_differentiable()
         if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 1:
             raise ContractError(f"adjoint: steps must be a whole number >= 1, got {steps!r}.")
-        if system.solids:
-            raise ContractError(
-                "adjoint: rigid contact is differentiated forward only (rotor.sensitivities)."
-            )
         self.steps = int(steps)
-        if method(integrator)[1].step is not classical:
-            raise ContractError(
-                f"adjoint: knows the integrators rkmk4, erk4m and cf4, got {integrator!r}."
-            )
-        self.engine = engine = Engine(
-            system, step=step, integrator=integrator, tolerance=tolerance, log_rows=counting_rows(system)
-        )  # fmt: skip
-        world = engine.world
-        lag, inertia = world.rotors[:, memory.LAG_RATE], world.rotors[:, memory.AXIAL_INERTIA]
-        if np.any((lag == 0.0) & (inertia != 0.0)):
-            raise ContractError(
-                "adjoint: rotors with inertia need a lag, because their speed cannot jump."
-            )
-        world.bodies[:, memory.WIND : memory.WIND + 3] = wind
-        if wrenches is not None:
-            world.inputs[:, :4] = wrenches
-        if prepare is not None:
-            prepare(engine)
-        engine.set_state(states, joints=joints)
-        engine.take_events()
-        engine.count_events()
-        self.coordinates = Coordinates(engine)
-        self.coordinates.begin_lags(world)
-        self._start_seeds = self.coordinates.seeds()
-        self._start = Image(0, engine.ints.copy(), engine.floats.copy())
+        engine = start_engine(system, states, **begins)
+        self._begin(engine)
         commands = Commands(engine)
         self.commands = commands.names
         self._structure = tapes.Structure(
             engine.member_body, engine.member_pose, commands, engine.n_cables, len(system.joints)
         )
-        moving = indices(engine, world.states[memory.START]).tolist()
+        moving = indices(engine, engine.world.states[memory.START]).tolist()
         self._codes, self._sweep = TapeCodes(self._structure, self._start, moving), Sweep()
+
+    def _begin(self, engine: Engine) -> None:
+        """Flights begin as this engine stands."""
+        self.engine = engine
+        self.coordinates = Coordinates(engine)
+        self.coordinates.begin_lags(engine.world)
+        self._start_seeds = self.coordinates.seeds()
+        self._lasting = Commands(engine).lasting(engine, self.coordinates)
+        self._start = Image(0, engine.ints.copy(), engine.floats.copy())
+
+    def fits(self, engine: Engine) -> bool:
+        """True if an engine of :func:`start_engine` stands as flights begin, but for numbers."""
+        own = self._start.ints
+        same = own.shape == engine.ints.shape and np.array_equal(own, engine.ints)
+        return same and np.array_equal(self.engine.member_pose, engine.member_pose)
+
+    def begin(self, engine: Engine) -> None:
+        """From here on flights begin as another engine stands, which :meth:`fits`."""
+        if not self.fits(engine):
+            raise ContractError(
+                "adjoint: a world that begins otherwise (which cables are taut, what is welded where) needs flights of "
+                "its own."
+            )
+        self._begin(engine)
+
+    @property
+    def joints_read(self) -> np.ndarray:
+        """Joints in the order of a reading, as the user counts them, (n_joints,)."""
+        return self.engine.world.joint_int[:, memory.JOINT_NUMBER]
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
@@ -200,8 +282,7 @@ class AdjointFlight:
     @property
     def joints(self) -> np.ndarray:
         """See the class."""
-        world = self._flights.engine.world
-        return self._joints[:, np.argsort(world.joint_int[:, memory.JOINT_NUMBER])]
+        return self._joints[:, np.argsort(self._flights.joints_read)]
 
     def _note(self, number: int) -> None:
         """Fly a stretch, and note it."""
@@ -221,6 +302,7 @@ class AdjointFlight:
         tensions: np.ndarray | None = None,
         joints: np.ndarray | None = None,
         seeds: Sequence[Seed] = (),
+        decisions: Decisions | None = None,
     ) -> Gradient:
         """Derivative of one number of the flight with its start, its commands, and what else is asked.
 
@@ -228,6 +310,7 @@ class AdjointFlight:
             states, tensions, joints: its derivatives with :attr:`states`, :attr:`tensions` and :attr:`joints`, of their
                 shapes; default zero.
             seeds: derivatives of the memory at the start with what else is asked, such as a mass.
+            decisions: of who decided the commands; default: they are given, whatever happens.
 
         Raises:
             ContractError: wrong shapes, a seed of a number that is zero, and with it what it is a factor of, or a
@@ -245,7 +328,7 @@ class AdjointFlight:
             part = told[first : end + 1].copy()
             if number > 0:
                 part[0] = 0.0  # told with the end of the stretch before
-            commands[first:end] = self._go_back(way, part)
+            commands[first:end] = self._go_back(way, part, first, decisions)
         left_out = flights._codes.left_out()
         if any(left_out.intersection(where.tolist()) for where, _ in way.seeds):
             raise ContractError(
@@ -270,27 +353,63 @@ class AdjointFlight:
                     f"adjoint: {name} must have the shape {there.shape}, got {told.shape}."
                 )
             if name == "joints":
-                world = self._flights.engine.world
-                told = told[:, world.joint_int[:, memory.JOINT_NUMBER]]
+                told = told[:, self._flights.joints_read]
             parts.append(told.reshape(len(told), -1))
         return np.concatenate(parts, axis=1)
 
-    def _go_back(self, way: WayBack, told: np.ndarray) -> np.ndarray:
+    def _go_back(
+        self, way: WayBack, told: np.ndarray, first: int, decisions: Decisions | None
+    ) -> np.ndarray:
         """Through the stretch that is noted; derivatives with its commands.
 
         Args:
             way: after it, changed.
             told: derivatives with its readings, (N + 1, n_told).
+            first: period at which it begins.
+            decisions: of who decided the commands.
         """
-        n = self._stretch.commands.size
-        slopes = np.concatenate([np.zeros(n), told.ravel()])
-        piece, missed = len(self._stretch.pieces.smooth) - 1, Counter[Key]()
+        n, n_commands = self._stretch.commands.shape
+        end, n_read = first + n, n_commands + told.shape[1]
+        more = np.zeros((n, 0)) if decisions is None else decisions.more[first:end]
+        slopes = np.zeros((n + 1, n_read + more.shape[1]))
+        slopes[:, n_commands:n_read] = told
+        if decisions is not None:
+            slopes[:n, :n_commands] = decisions.with_commands[first:end]
+        there = np.concatenate(
+            [np.reshape(part[first : end + 1], (n + 1, -1)) for part in (self.states, self.tensions, self._joints)],
+            axis=1,
+        )  # fmt: skip
+        leg = partial(
+            self._leg, way, missed=Counter[Key](), slopes=slopes, given=(there, more), first=first, decisions=decisions
+        )  # fmt: skip
+        piece = len(self._stretch.pieces.smooth) - 1
         while piece >= 0:
-            piece = self._leg(way, piece, missed, slopes, told.shape[1])
-        return slopes[:n].reshape(self._stretch.commands.shape)
+            piece = leg(piece)
+        if decisions is not None:
+            decisions.with_more[first:end] = slopes[:n, n_read:]
+        return slopes[:n, :n_commands]
+
+    def _before(self, decisions: Decisions, first: int, width: int) -> Before:
+        """Who decides, before the reading at the start of every period of the stretch."""
+        n = len(self._stretch.pieces.kinds)
+        addresses, rows, at = np.zeros((3, n), np.int64)
+        beginnings = self._stretch.beginnings()
+        for node, piece in enumerate(beginnings):
+            addresses[piece] = decisions.address(first + node)
+        rows[beginnings] = first + np.arange(len(beginnings))
+        at[beginnings] = width * np.arange(len(beginnings))
+        of_it = (decisions.rows, decisions.numbers), (decisions.with_row, decisions.with_numbers)
+        return Before(addresses, rows, at, *of_it)
 
     def _leg(
-        self, way: WayBack, piece: int, missed: Counter[Key], slopes: np.ndarray, n_told: int
+        self,
+        way: WayBack,
+        piece: int,
+        missed: Counter[Key],
+        slopes: np.ndarray,
+        given: tuple[np.ndarray, np.ndarray],
+        first: int,
+        decisions: Decisions | None,
     ) -> int:
         """Back from a piece with the tapes that there are (D.17); the next piece, once one more is there, or -1.
 
@@ -298,8 +417,10 @@ class AdjointFlight:
             way: changed.
             piece: the last of those to be gone through.
             missed: smooth pieces for which no tape was right, by their key; changed.
-            slopes: derivatives with commands, changed, and with readings.
-            n_told: numbers of a reading.
+            slopes: derivatives with commands, readings and what else was given, (N + 1, width), changed.
+            given: readings, and what else.
+            first: period at which the stretch begins.
+            decisions: of who decided the commands.
         """
         flights, codes = self._flights, self._flights._codes
         self._stretch.record()
@@ -308,18 +429,40 @@ class AdjointFlight:
         stretch = self._stretch
         addresses = stretch.addresses()
         way.lay_out(codes.cells)
-        given, given_at = stretch.given(n_told)
-        with_given = np.zeros(len(given))
-        with_given[: len(slopes)] = slopes
+        numbers, given_at = stretch.given(*given)
+        with_given = np.zeros(len(numbers))
+        with_given[: slopes.size] = slopes.ravel()
         at_held = codes.held
         held, with_held = flights._start.floats[at_held], np.zeros(len(at_held))
+        before, begins, at_begin = None, -1, NO_CODE
+        if decisions is not None:
+            before = self._before(decisions, first, slopes.shape[1])
+            if first == 0:  # the first commands find what lags as they want it
+                begins, at_begin = 0, int(addresses[0])
+                addresses[0] = NO_CODE
         stopped, tried = -1, set[int]()
         while True:
             piece = flights._sweep(
-                piece, addresses, given_at, (stretch.pieces.rows, held, given), (way.along, with_held, with_given)
+                piece, addresses, given_at, (stretch.pieces.rows, held, numbers), (way.along, with_held, with_given),
+                before,
             )  # fmt: skip
             if piece < 0:
                 break
+            if piece == begins:
+                with_given[: len(flights.commands)] += way.along_seeds(flights._lasting)
+                addresses[piece], begins = at_begin, -1
+                continue
+            if (
+                decisions is not None
+                and before is not None
+                and before.addresses[piece] != NO_CODE != addresses[piece]
+            ):
+                node = int(before.rows[piece])
+                row = slice(
+                    int(before.given_at[piece]), int(before.given_at[piece]) + slopes.shape[1]
+                )
+                before.addresses[piece] = decisions.another(node, numbers[row])
+                continue
             key, is_smooth = stretch.key(piece), bool(stretch.pieces.smooth[piece])
             tried = tried if piece == stopped else {int(addresses[piece])}
             stopped = piece
@@ -336,5 +479,5 @@ class AdjointFlight:
                 codes.record(key[0], image, share)
                 break
         way.with_memory[at_held] += with_held
-        slopes[:] = with_given[: len(slopes)]
+        slopes[:] = with_given[: slopes.size].reshape(slopes.shape)
         return piece

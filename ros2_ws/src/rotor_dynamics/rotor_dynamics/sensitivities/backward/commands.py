@@ -12,6 +12,7 @@ from rotor_dynamics.actuation.joints import command_efforts
 from rotor_dynamics.actuation.swashplates import command_swash
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.hybrid.impact import INPUT_CHANGED
+from rotor_dynamics.sensitivities.coordinates import Coordinates, Seed
 from rotor_dynamics.sensitivities.inputs import inputs_of
 from rotor_dynamics.side_by_side.periods import apply_inputs
 
@@ -83,6 +84,24 @@ class Commands:
         self._edges = np.cumsum(
             [4 * n, len(engine.system.rotors), len(rows), 3 * len(engine.swash)]
         )
+
+    def lasting(self, engine: Engine, coordinates: Coordinates) -> list[Seed]:
+        """Derivative of the memory at the start with every command that has acted for long: with what lags, or none."""
+        nothing = np.zeros(0, np.int64), np.zeros(0)
+        seeds: list[Seed] = [nothing] * len(self.names)
+        wrenches, rotors, motors, _ = self._edges
+        places = {
+            "rotors": {int(row): wrenches + i for i, row in enumerate(engine.rotors.order)},
+            "joints": {int(row): rotors + i for i, row in enumerate(self.commanded.motors)},
+        }
+        own = coordinates.seeds()[coordinates.n - len(coordinates.lags) :]
+        for (lag, row), seed in zip(coordinates.lags, own, strict=True):
+            if lag.table == "discs":
+                column = next(i for i in range(3) if lag.bias == memory.SWASH + i)
+                seeds[motors + 3 * row + column] = seed
+            elif row in places[lag.table]:  # a driven joint has no motor
+                seeds[places[lag.table][row]] = seed
+        return seeds
 
     def split(self, commands: np.ndarray) -> tuple[np.ndarray, ...]:
         """Commands (..., n) by what they go to: (..., n_inputs, 4), rotors, motors, (..., n_discs, 3), winches."""

@@ -97,6 +97,11 @@ class Stretch:
         found[smooth] = np.array(codes, np.int64)[which[smooth]]
         return found
 
+    def beginnings(self) -> list[int]:
+        """Pieces that read the members at the start of every period."""
+        readings = np.flatnonzero(self.pieces.kinds == tapes.READING)
+        return readings[: len(self.commands)].tolist()
+
     def like(self, piece: int) -> np.ndarray:
         """True for smooth pieces of the same key, not after this one, (piece + 1,)."""
         kind, decisions = self.key(piece)
@@ -115,21 +120,27 @@ class Stretch:
         keys[smooth] = which
         return keys, smooth[first], counts
 
-    def given(self, n_told: int) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers from outside: commands, room for readings, shares; and where those of every piece begin.
+    def given(self, told: np.ndarray, more: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers from outside, and where those of every piece begin.
+
+        A row per reading: the commands of the period that begins there, what is read, and what else those who decide
+        are given; then shares of steps.
 
         Args:
-            n_told: numbers of a reading.
+            told: readings, (N + 1, n_told).
+            more: what else, (N, n_more).
         """
-        pieces, n = self.pieces, self.commands.size
-        end = n + (len(self.commands) + 1) * n_told
-        given = np.zeros(end + len(pieces.shares))
-        given[:n], given[end:] = self.commands.ravel(), pieces.shares
+        pieces, (n, n_commands) = self.pieces, self.commands.shape
+        rows = np.zeros((n + 1, n_commands + told.shape[1] + more.shape[1]))
+        rows[:n, :n_commands] = self.commands
+        rows[:, n_commands : n_commands + told.shape[1]] = told
+        rows[:n, n_commands + told.shape[1] :] = more
+        begins, end = pieces.nodes * rows.shape[1], rows.size
         at = np.zeros(len(pieces.kinds), np.int64)
         for kind, places in (
-            (tapes.COMMAND, pieces.nodes * self.commands.shape[1]),
-            (tapes.READING, n + pieces.nodes * n_told),
+            (tapes.COMMAND, begins),
+            (tapes.READING, begins + n_commands),
             (tapes.STEP, end + np.arange(len(at))),
         ):
             at = np.where(pieces.kinds == kind, places, at)
-        return given, at
+        return np.concatenate([rows.ravel(), pieces.shares]), at
