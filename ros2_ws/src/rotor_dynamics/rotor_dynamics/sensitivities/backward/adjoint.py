@@ -58,12 +58,12 @@ class Decisions(Protocol):
     with_more: np.ndarray
     with_commands: np.ndarray
 
-    def address(self, period: int) -> int:
-        """Of code that may be right for a period."""
+    def address(self) -> int:
+        """Of code that may be right for any period."""
         ...
 
-    def another(self, period: int, given: np.ndarray) -> int:
-        """Of other code, where that was not; ``given``: GIVEN of the period."""
+    def another(self, period: int, tried: set[int], given: np.ndarray) -> int:
+        """Of other code than was ``tried``, where that was not right; ``given``: GIVEN of the period."""
         ...
 
 
@@ -394,8 +394,7 @@ class AdjointFlight:
         n = len(self._stretch.pieces.kinds)
         addresses, rows, at = np.zeros((3, n), np.int64)
         beginnings = self._stretch.beginnings()
-        for node, piece in enumerate(beginnings):
-            addresses[piece] = decisions.address(first + node)
+        addresses[beginnings] = decisions.address()
         rows[beginnings] = first + np.arange(len(beginnings))
         at[beginnings] = width * np.arange(len(beginnings))
         of_it = (decisions.rows, decisions.numbers), (decisions.with_row, decisions.with_numbers)
@@ -441,6 +440,7 @@ class AdjointFlight:
                 begins, at_begin = 0, int(addresses[0])
                 addresses[0] = NO_CODE
         stopped, tried = -1, set[int]()
+        asked, wrong = -1, set[int]()
         while True:
             piece = flights._sweep(
                 piece, addresses, given_at, (stretch.pieces.rows, held, numbers), (way.along, with_held, with_given),
@@ -457,11 +457,13 @@ class AdjointFlight:
                 and before is not None
                 and before.addresses[piece] != NO_CODE != addresses[piece]
             ):
-                node = int(before.rows[piece])
-                row = slice(
-                    int(before.given_at[piece]), int(before.given_at[piece]) + slopes.shape[1]
-                )
-                before.addresses[piece] = decisions.another(node, numbers[row])
+                node, begin = int(before.rows[piece]), int(before.given_at[piece])
+                if piece != asked:
+                    asked, wrong = piece, {int(before.addresses[piece])}
+                other = decisions.another(node, wrong, numbers[begin : begin + slopes.shape[1]])
+                wrong.add(other)
+                until = before.addresses[: piece + 1]
+                until[until != NO_CODE] = other  # likely right for what came before, too
                 continue
             key, is_smooth = stretch.key(piece), bool(stretch.pieces.smooth[piece])
             tried = tried if piece == stopped else {int(addresses[piece])}

@@ -34,17 +34,17 @@ class LawBack:
         self.with_commands = with_commands
         self.with_row, self.with_numbers = np.zeros(len(tapes.noted)), np.zeros(len(numbers))
         self.with_more = np.zeros(more.shape)
-        self._known, self._tried = tapes.addresses, dict[int, int]()
+        self._known = tapes.addresses
 
-    def address(self, period: int) -> int:
+    def address(self) -> int:
         """See :class:`~rotor_dynamics.sensitivities.backward.adjoint.Decisions`."""
         return self._known[0]
 
-    def another(self, period: int, given: np.ndarray) -> int:
+    def another(self, period: int, tried: set[int], given: np.ndarray) -> int:
         """See :class:`~rotor_dynamics.sensitivities.backward.adjoint.Decisions`."""
-        tried = self._tried[period] = self._tried.get(period, 0) + 1
-        if tried < len(self._known):
-            return self._known[tried]
+        for address in self._known:
+            if address not in tried:
+                return address
         tapes, numbers = self._tapes, self.numbers.copy()
         n_noted = len(tapes.noted)
         numbers[tapes.noted] = self.rows[period]
