@@ -275,20 +275,9 @@ def compile_backward(
 def _driver() -> ir.Module:
     """Code of :class:`Sweep`: call the functions of rows from ``last`` down to the first; the row at which it stops."""
     module = ir.Module()
-    first = [
-        WORD,
-        WORDS,
-        WORDS,
-        WORD,
-        *[NUMBERS] * 6,
-    ]  # rows: last, addresses, given_at, width, arrays
-    second = [
-        WORDS,
-        WORDS,
-        WORDS,
-        WORD,
-        *[NUMBERS] * 4,
-    ]  # of others, before: addresses, their row, given_at, ...
+    # last, addresses, given_at, width, arrays; of what is before: addresses, rows, given_at, width, arrays
+    first = [WORD, WORDS, WORDS, WORD, *[NUMBERS] * 6]
+    second = [WORDS, WORDS, WORDS, WORD, *[NUMBERS] * 4]
     function = ir.Function(module, ir.FunctionType(WORD, [*first, *second]), "sweep")
     last, addresses, given_at, width, *arrays = function.args[: len(first)]
     first_codes, before_rows, before_at, before_width, *others = function.args[len(first) :]

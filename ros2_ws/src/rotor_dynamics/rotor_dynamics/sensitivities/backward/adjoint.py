@@ -184,12 +184,12 @@ class AdjointFlights:
             raise ContractError(f"adjoint: steps must be a whole number >= 1, got {steps!r}.")
         self.steps = int(steps)
         engine = start_engine(system, states, **begins)
-        self._begin(engine)
         commands = Commands(engine)
         self.commands = commands.names
         self._structure = tapes.Structure(
             engine.member_body, engine.member_pose, commands, engine.n_cables, len(system.joints)
         )
+        self._begin(engine)
         moving = indices(engine, engine.world.states[memory.START]).tolist()
         self._codes, self._sweep = TapeCodes(self._structure, self._start, moving), Sweep()
 
@@ -199,7 +199,9 @@ class AdjointFlights:
         self.coordinates = Coordinates(engine)
         self.coordinates.begin_lags(engine.world)
         self._start_seeds = self.coordinates.seeds()
-        self._lasting = Commands(engine).lasting(engine, self.coordinates)
+        lags = self.coordinates.lags
+        own = zip(lags, self._start_seeds[len(self._start_seeds) - len(lags) :], strict=True)
+        self._lasting = self._structure.commands.lasting(engine, own)
         self._start = Image(0, engine.ints.copy(), engine.floats.copy())
 
     def fits(self, engine: Engine) -> bool:
@@ -210,6 +212,8 @@ class AdjointFlights:
 
     def begin(self, engine: Engine) -> None:
         """From here on flights begin as another engine stands, which :meth:`fits`."""
+        if engine is self.engine:
+            return
         if not self.fits(engine):
             raise ContractError(
                 "adjoint: a world that begins otherwise (which cables are taut, what is welded where) needs flights of "

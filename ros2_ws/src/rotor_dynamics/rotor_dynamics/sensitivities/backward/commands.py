@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from rotor_dynamics.actuation.joints import command_efforts
 from rotor_dynamics.actuation.swashplates import command_swash
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.hybrid.impact import INPUT_CHANGED
-from rotor_dynamics.sensitivities.coordinates import Coordinates, Seed
+from rotor_dynamics.sensitivities.coordinates import Lag, Seed
 from rotor_dynamics.sensitivities.inputs import inputs_of
 from rotor_dynamics.side_by_side.periods import apply_inputs
 
@@ -85,8 +86,13 @@ class Commands:
             [4 * n, len(engine.system.rotors), len(rows), 3 * len(engine.swash)]
         )
 
-    def lasting(self, engine: Engine, coordinates: Coordinates) -> list[Seed]:
-        """Derivative of the memory at the start with every command that has acted for long: with what lags, or none."""
+    def lasting(self, engine: Engine, lags: Iterable[tuple[tuple[Lag, int], Seed]]) -> list[Seed]:
+        """Derivative of the memory at the start with every command that has acted for long: with what lags, or none.
+
+        Args:
+            engine: at the start.
+            lags: what lags, with the derivative of the memory with it.
+        """
         nothing = np.zeros(0, np.int64), np.zeros(0)
         seeds: list[Seed] = [nothing] * len(self.names)
         wrenches, rotors, motors, _ = self._edges
@@ -94,8 +100,7 @@ class Commands:
             "rotors": {int(row): wrenches + i for i, row in enumerate(engine.rotors.order)},
             "joints": {int(row): rotors + i for i, row in enumerate(self.commanded.motors)},
         }
-        own = coordinates.seeds()[coordinates.n - len(coordinates.lags) :]
-        for (lag, row), seed in zip(coordinates.lags, own, strict=True):
+        for (lag, row), seed in lags:
             if lag.table == "discs":
                 column = next(i for i in range(3) if lag.bias == memory.SWASH + i)
                 seeds[motors + 3 * row + column] = seed

@@ -261,7 +261,7 @@ class LoopFlight:
         def varied(place: str, number: float) -> tuple[np.ndarray, ...]:
             return settings(Begun(variations.changed(place, number), self._plans))
 
-        middle, asked = settings(Begun(self._scenario, self._plans)), []
+        middle, asked = settings(self._begun), []
         for place in parameters:
             at = variations.value(place)
             asked.append(slopes_with(place, at, lambda x, p=place: varied(p, x), middle))
