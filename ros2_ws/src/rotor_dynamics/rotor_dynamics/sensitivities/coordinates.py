@@ -181,7 +181,12 @@ class Coordinates:
 
 def indices(engine: Engine, part: np.ndarray) -> np.ndarray:
     """Numbers of the memory that a part of a table of the engine is, (part.size,)."""
-    first = (part.ctypes.data - engine.floats.ctypes.data) // part.itemsize
+    return numbers_of(engine.floats, part)
+
+
+def numbers_of(floats: np.ndarray, part: np.ndarray) -> np.ndarray:
+    """The same of a table whose numbers are these, (part.size,)."""
+    first = (part.ctypes.data - floats.ctypes.data) // part.itemsize
     steps = np.indices(part.shape).reshape(part.ndim, -1)
     strides = np.array(part.strides)[:, None] // part.itemsize
     return first + np.sum(steps * strides, axis=0)

@@ -74,8 +74,8 @@ class CommandFunction:
 
     Raises:
         ConfigError: there is no such scenario.
-        ContractError: a world with rigid contact, air that changes in time or place, or changes on the way, or another
-            integrator than rkmk4, erk4m or cf4.
+        ContractError: air that changes in time or place, or changes on the way, or another integrator than rkmk4, erk4m
+            or cf4.
     """
 
     def __init__(self, scenario: Scenario | str | Path) -> None:

@@ -107,7 +107,7 @@ def start_engine(
     """Engine at the start of flights under commands.
 
     Args:
-        system: anything but rigid contact.
+        system: anything.
         states: of the members, (n_members, 13).
         joints: angles and rates, (n_joints, 2); default zero.
         wrenches: that act, (n_inputs, 4); default none.
@@ -117,15 +117,10 @@ def start_engine(
         integrator, tolerance: as for :class:`~rotor_dynamics.engine.Engine`.
 
     Raises:
-        ContractError: another integrator, a world with rigid contact, rotors with inertia and without a lag, or kernels
-            that are not compiled.
+        ContractError: another integrator, rotors with inertia and without a lag, or kernels that are not compiled.
         ModelError: the state cannot be.
     """
     check_differentiable()
-    if system.solids:
-        raise ContractError(
-            "adjoint: rigid contact is differentiated forward only (rotor.sensitivities)."
-        )
     if method(integrator)[1].step is not classical:
         raise ContractError(
             f"adjoint: knows the integrators rkmk4, erk4m and cf4, got {integrator!r}."
@@ -156,7 +151,7 @@ class AdjointFlights:
     One thread at a time: flights share what was recorded and compiled.
 
     Args:
-        system: anything but rigid contact.
+        system: anything.
         states: of the members at the start, (n_members, 13).
         steps: of a period in which commands are held.
         begins: how else they begin, as for :func:`start_engine`.
@@ -275,12 +270,11 @@ class AdjointFlight:
         self.states, self.tensions, self._joints = (
             unwritten((n + 1, *shape)) for shape in flights._structure.shapes
         )
-        periods = max(1, STRETCH // (flights.steps + 3))
-        self._edges = [*range(0, n, periods), n]
-        """Periods at which stretches begin, and the end."""
-        self._begins = [flights._start]
-        for number in range(len(self._edges) - 1):
-            self._note(number)
+        self._edges, self._begins = [0], [flights._start]
+        """Periods at which stretches begin, and the end; the worlds there."""
+        while self._edges[-1] < n:
+            self._note(len(self._edges) - 1)
+            self._edges.append(self._edges[-1] + len(self._stretch.commands))
             self._begins.append(self._stretch.end)
 
     @property
@@ -290,7 +284,8 @@ class AdjointFlight:
 
     def _note(self, number: int) -> None:
         """Fly a stretch, and note it."""
-        flights, (first, end) = self._flights, self._edges[number : number + 2]
+        flights, first = self._flights, self._edges[number]
+        end = min(first + max(1, STRETCH // (flights.steps + 3)), len(self._commands))
         nodes = slice(first, end + 1)
         readings = self.states[nodes], self.tensions[nodes], self._joints[nodes]
         self._stretch = Stretch(

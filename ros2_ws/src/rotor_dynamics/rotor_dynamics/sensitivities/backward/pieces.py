@@ -47,6 +47,14 @@ def decided(world):
 
 
 @inlined
+def happened(world, events, pressed, before):
+    """True if there has been an event in a piece, other cables pull, or bodies press each other, before or after it."""
+    head = world.head
+    presses = head[memory.PRESSED] + pressed != 0
+    return presses or head[memory.N_EVENTS] != events or decided(world) != before
+
+
+@inlined
 def run_part(ints, floats, share):
     """Integrate a share of what is left of a fixed step, without error control; 1: to its end, which is counted."""
     world = memory.views(ints, floats)
@@ -156,28 +164,26 @@ def fly_pieces(
             )  # fmt: skip
         elif within == 1:
             pieces.kinds[piece] = CHANGE
-            events = head[memory.N_EVENTS]
+            events, pressed = head[memory.N_EVENTS], head[memory.PRESSED]
             status = run(ints, floats, 0)
             if status != OK:
                 return place, piece, status
-            if head[memory.N_EVENTS] != events or decided(world) != pieces.decisions[piece]:
+            if happened(world, events, pressed, pieces.decisions[piece]):
                 pieces.smooth[piece] = 0
         else:
             pieces.kinds[piece] = STEP
-            may_be_cut = world.scalars[memory.NEXT_STEP] < inf
+            # parts may not touch what the whole does: in a world of hulls they are one piece
+            may_be_cut = world.scalars[memory.NEXT_STEP] < inf and head[memory.N_MEETINGS] == 0
             if may_be_cut:
                 copy(ints, saved_ints)
                 copy(floats, saved_floats)
-            events, trials, parts = (
-                head[memory.N_EVENTS],
-                head[memory.TRIALS],
-                head[memory.SUBSTEPS],
-            )
+            events, pressed = head[memory.N_EVENTS], head[memory.PRESSED]
+            trials, parts = head[memory.TRIALS], head[memory.SUBSTEPS]
             status = run(ints, floats, 1)
             if status != OK:
                 return place, piece, status
             parts = head[memory.SUBSTEPS] - parts + 1
-            if head[memory.N_EVENTS] != events or decided(world) != pieces.decisions[piece]:
+            if happened(world, events, pressed, pieces.decisions[piece]):
                 pieces.smooth[piece] = 0
             elif may_be_cut and 1 < parts <= MOST_PARTS:
                 if piece + parts > pieces.smooth.shape[0]:

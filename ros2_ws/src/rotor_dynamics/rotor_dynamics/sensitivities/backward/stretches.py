@@ -17,9 +17,12 @@ from rotor_dynamics.sensitivities.backward.tape_codes import Image, TapeCodes
 WORTH_A_TAPE = 50
 """Pieces alike for which a tape is compiled; fewer are differentiated forward."""
 
+MOST_KEPT = 64_000_000
+"""Bytes of worlds that a stretch keeps, one after every piece that is not smooth: it ends sooner than to have more."""
+
 
 class Stretch:
-    """Some periods of a flight.
+    """Some periods of a flight: as many as there are commands, or fewer where much is to be kept.
 
     Args:
         codes: of the world; what they hand on is noted.
@@ -31,6 +34,7 @@ class Stretch:
         fail: called with a status, integers and numbers of a world that cannot go on.
 
     Attributes:
+        commands: of the periods that were flown.
         end: the world at the end.
         pieces: what was flown.
         cells: numbers of the memory that are noted, (n_cells,).
@@ -46,11 +50,13 @@ class Stretch:
         readings: tuple[np.ndarray, np.ndarray, np.ndarray],
         fail: Callable[[int, np.ndarray, np.ndarray], None],
     ) -> None:
-        self.commands, self.cells, self._codes = commands, codes.cells, codes
-        n = 1 + len(commands) * (steps + 3)
+        self.cells, self._codes = codes.cells, codes
+        of_period = steps + 3
+        n = 1 + len(commands) * of_period
         pieces = Pieces.room(n, len(self.cells))
         self._images = [Image(0, begin.ints, begin.floats)]
         ints, floats = begin.ints.copy(), begin.floats.copy()
+        most = MOST_KEPT // (ints.nbytes + floats.nbytes)
         saved, parts = (ints.copy(), floats.copy()), structure.commands.split(commands)
         place, piece = 0, 0
         while place < n:
@@ -64,6 +70,9 @@ class Stretch:
             if status != OK:
                 fail(int(status), ints, floats)
             self._images.append(Image(piece, ints.copy(), floats.copy()))
+            if len(self._images) > most:  # this period is the last
+                n = min(n, 1 + -(-(place - 1) // of_period) * of_period)
+        self.commands = commands[: (n - 1) // of_period]
         self.pieces, self.end = pieces.first(piece), Image(0, ints, floats)
 
     def key(self, piece: int) -> tuple[int, int]:
@@ -76,6 +85,10 @@ class Stretch:
         ints, floats = base.ints.copy(), base.floats.copy()
         floats[self.cells] = self.pieces.rows[piece]
         ints[memory.STEP] = int(floats[memory.STEP_NUMBER])
+        if base.piece != piece:  # nobody has noted what hulls were far from each other since
+            world = memory.world_of(ints, floats)
+            world.scalars[memory.NEXT_LOOK] = -np.inf
+            world.meetings[:, memory.LOOK_AT] = -np.inf
         return Image(piece, ints, floats)
 
     def record(self) -> None:

@@ -121,10 +121,13 @@ def record(
     cells = np.empty(len(floats), object)
     cells[:] = before
     ints, told = ints.copy(), ()
+    ints[memory.N_MEETINGS] = ints[memory.PRESSED] = 0  # in a smooth piece nothing presses
+    world = memory.world_of(ints, cells)
+    world.bodies[:, memory.CONTACT_PUSH : memory.CONTACT_PUSH + 6] = 0.0
+    before = cells.copy()
     try:
         if piece == READING:
             read = [np.empty(shape, object) for shape in structure.shapes]
-            world = memory.world_of(ints, cells)
             PYTHON(read_members)(world, structure.member_body, structure.member_pose, *read)
             told = tuple(_operands(np.concatenate([part.ravel() for part in read])))
         elif piece == COMMAND:

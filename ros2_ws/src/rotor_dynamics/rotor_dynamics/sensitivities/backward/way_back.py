@@ -13,8 +13,31 @@ from rotor_dynamics.hybrid.impact import INPUT_CHANGED
 from rotor_dynamics.hybrid.stepper import OK
 from rotor_dynamics.sensitivities.backward.pieces import multiply_left, take_duals
 from rotor_dynamics.sensitivities.backward.tape_codes import Image
-from rotor_dynamics.sensitivities.coordinates import Seed
+from rotor_dynamics.sensitivities.coordinates import Seed, numbers_of
 from rotor_dynamics.sensitivities.propagation import Doubt, doubt_of
+
+LARGE, PER_FORCE = 1e3, 1e3
+"""Directions of pieces in which bodies press each other are so many units, and N where others are m or m/s: sweeps end
+when a thousandth of derivatives rests (:func:`rotor_core.numbers.derivatives.size_of`), here all of it shall.
+"""
+
+
+def pressing(image: Image) -> np.ndarray:
+    """Numbers of the memory that tell with which forces bodies press each other: where the next step begins to search.
+
+    Of forces that are not the only ones possible, as under a box with four corners, those are found that are nearest.
+    """
+    if image.ints[memory.PRESSED] == 0:
+        return np.zeros(0, np.int64)
+    world = memory.world_of(image.ints, image.floats)
+    points = world.meeting_int[:, memory.WARM_POINTS].tolist()
+    of_points = [
+        world.meetings[m, memory.WARM_FORCES : memory.WARM_FORCES + 3 * n]
+        for m, n in enumerate(points)
+        if n > 0
+    ]
+    pushes = world.bodies[:, memory.CONTACT_PUSH : memory.CONTACT_PUSH + 6]
+    return np.concatenate([numbers_of(image.floats, part) for part in (*of_points, pushes)])
 
 
 class WayBack:
@@ -36,6 +59,7 @@ class WayBack:
         self._asked = [(np.asarray(where), np.asarray(a, float)) for where, a in seeds]
         self._cells = np.zeros(0, np.int64)
         self.along, self.with_memory = np.zeros(0), np.zeros(n)
+        self._forces, self._along_forces = np.zeros(0, np.int64), np.zeros(0)
         self._forward_seeds = np.zeros(len(self._asked))
         self.seeds: list[tuple[np.ndarray, np.ndarray]] = []
         self.doubt: Doubt | None = None
@@ -69,7 +93,15 @@ class WayBack:
             kept: numbers from which a change of inputs finds all others that are handed on.
             fail: called with a status, integers and numbers of a world that cannot go on.
         """
-        n, n_seeds = len(kept), len(self.seeds)
+        forces = pressing(image)
+        n_kept, n, n_seeds = len(kept), len(kept) + len(forces), len(self.seeds)
+        directions = np.concatenate([kept, forces])
+        sizes = np.ones(n + n_seeds)
+        if image.ints[memory.PRESSED]:
+            sizes[:] = LARGE
+            sizes[n_kept:n] *= PER_FORCE
+        cells = np.concatenate([self._cells, self._forces])
+        along = np.concatenate([self.along, self._along_forces])
         out = unwritten(n + n_seeds)
         base, rows = constant_duals(image.floats), empty_duals(image.floats.shape)
         head, doubt = image.ints.copy(), None
@@ -77,21 +109,23 @@ class WayBack:
             count = min(DIRECTIONS, n + n_seeds - first)
             head[:], rows[:] = image.ints, base
             head[memory.WHAT], head[memory.DOUBT] = INPUT_CHANGED, 0
-            units = kept[first : first + count]
-            rows[units, np.arange(1, 1 + len(units))] = 1.0
+            units = directions[first : first + count]
+            rows[units, np.arange(1, 1 + len(units))] = sizes[first : first + len(units)]
             for k in range(len(units), count):
                 where, amounts = self.seeds[first + k - n]
-                np.add.at(rows[:, 1 + k], where, amounts)
+                np.add.at(rows[:, 1 + k], where, sizes[first + k] * amounts)
             status = take_duals(head, rows, is_step, share)
             if status != OK:
                 fail(int(status), head, rows[:, 0].copy())
-            multiply_left(self._cells, self.along, rows, count, out[first:])
+            multiply_left(cells, along, rows, count, out[first:])
             if doubt is None and head[memory.DOUBT]:
                 doubt = doubt_of(memory.world_of(head, rows[:, 0].copy()))
         self.doubt = doubt or self.doubt
         self.forward += 1
+        out /= sizes
         self.along = np.zeros(len(self._cells))
-        self.along[np.searchsorted(self._cells, kept)] = out[:n]
+        self.along[np.searchsorted(self._cells, kept)] = out[:n_kept]
+        self._forces, self._along_forces = forces, out[n_kept:n]
         self._forward_seeds += out[n:]
 
     def along_seeds(self, seeds: Sequence[Seed]) -> np.ndarray:
