@@ -124,7 +124,7 @@ def thrown() -> list[str]:
     return [row("box thrown on the ground, rigid contact", flights, commands)]
 
 
-LOOPS = ("quadrotor_circle", "slalom", "six_dragonflies_box", "arm_coupled")
+LOOPS = ("quadrotor_circle", "slalom", "six_dragonflies_box", "arm_coupled", "helicopter_climb")
 LOOP_SECONDS = 10.0
 
 

@@ -9,6 +9,7 @@ import pytest
 
 import rotor
 from rotor_core.config.loader import scenario_from_text
+from rotor_core.config.parameters import Variations
 from rotor_core.errors import ContractError
 from rotor_core.kernels.jit import COMPILED
 from rotor_core.plans.plan import Plan
@@ -55,9 +56,23 @@ trajectory: {type: hover, duration_s: 5.0}
 """
 
 
+WINDY = """
+schema: 1
+description: A vehicle with drag in air that moves.
+group: one vehicle
+model:
+  vehicles: [{use: crazyflie, name: quad1, drag: {linear_n_s_per_m: [0.05, 0.05, 0.02]}}]
+environment: {wind: {steady_m_s: [1.0, -0.5, 0.2]}}
+controller: {use: quadrotor}
+trajectory: {use: circle_10s}
+"""
+
+
 def scenario_of(name):
     if name == "rigid contact":
         return scenario_from_text(DROPPED)
+    if name == "wind":
+        return scenario_from_text(WINDY)
     return rotor_team() if name == "rotors" else rotor.load_scenario(name)
 
 
@@ -68,10 +83,12 @@ CASES = {
     "four_dragonflies_box": ("plant.payload.mass_kg", "controller.velocity_per_s.x"),
     "quadrotor_circle": ("plant.quad1.mass_kg", "initial.quad1.velocity_m_s.x"),
     "arm_uncoupled": ("plant.am1.mass_kg", "controller.position_per_s2.x"),
+    "wind": ("plant.quad1.mass_kg", "model.vehicles.quad1.drag.linear_n_s_per_m.x"),
+    "helicopter_pirouette": ("plant.heli1.mass_kg", "controller.velocity_per_s.x", "initial.heli1.velocity_m_s.y"),
     "rigid contact": ("plant.payload.mass_kg", "controller.position_per_s2.x", "initial.payload.velocity_m_s.x"),
 }  # fmt: skip
-"""Scenarios (a team, rotors with a lag, a snap, cables side by side, one vehicle, an arm, a load that hits the ground),
-and numbers of them."""
+"""Scenarios (a team, rotors with a lag, a snap, cables side by side, one vehicle, an arm, wind, a helicopter
+in wind, a load that hits the ground), and numbers of them."""
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -87,7 +104,8 @@ def test_all_numbers_of_a_flight_against_derivatives_forward(name):
     n = forward.flight.states.shape[1]
     np.testing.assert_allclose(flight.states[:, :n], forward.flight.states, rtol=0, atol=close)
     states, _, commands = random_cost(flight, n)
-    if name == "rotors":  # what is told of a flight are wrenches
+    as_wrenches = name != "rotors" and not name.startswith("helicopter")
+    if not as_wrenches:  # what is told of a flight is something else
         commands[:] = 0.0
     efforts = flight.joints.shape[1]
     # a flight tells tensions once commands act, these here are from before that: see the next test
@@ -96,7 +114,7 @@ def test_all_numbers_of_a_flight_against_derivatives_forward(name):
     for k, place in enumerate(places):
         change = forward[place]
         parts = [np.sum(states[:, :n] * change.states)]
-        if name != "rotors":
+        if as_wrenches:
             told = commands[:, : commands.shape[1] - efforts]
             parts.append(np.sum(told * change.commands[:-1].reshape(told.shape)))
             parts.append(np.sum(commands[:, commands.shape[1] - efforts :] * change.efforts[:-1]))
@@ -139,6 +157,25 @@ def test_coefficients_of_plans_against_differences():
         told = found.plans["payload"][at]
         largest = np.abs(found.plans["payload"]).max()
         assert min(abs(s - told) for s in slopes) < 1e-7 * max(abs(told), 0.01 * largest), at
+
+
+def test_torques_and_swashplates_of_a_helicopter_against_differences():
+    """What its engine and its swashplate are told, by gains, masses and the speed at the start."""
+    scenario = rotor.load_scenario("helicopter_climb")
+    function = LoopFunction(scenario, 0.6)
+    flight = function()
+    weights = np.random.default_rng(5).normal(size=flight.commands.shape)
+    places = "plant.heli1.mass_kg", "controller.velocity_per_s.x", "initial.heli1.velocity_m_s.z"
+    found = flight.gradient(commands=weights, parameters=places)
+    variations = Variations(scenario, list(places))
+    for k, place in enumerate(places):
+        at, off = variations.value(place), []
+        for h in (1e-3, 1e-4, 1e-5):
+            up, down = (
+                function(variations.changed(place, at + sign * h)).commands for sign in (1.0, -1.0)
+            )
+            off.append(abs(np.sum(weights * (up - down)) / (2.0 * h) - found.parameters[k]))
+        assert min(off) < 1e-7 * max(1.0, np.abs(found.parameters).max()), (place, off)
 
 
 def test_a_flight_in_stretches_has_the_same_derivatives(monkeypatch):
@@ -201,7 +238,6 @@ def test_the_next_flight_uses_what_was_recorded():
     ("scenario", "says"),
     [
         ("delivery", "Python between its steps"),
-        ("helicopter_hover", "helicopters"),
         ("three_dragonflies_motion_capture", "imperfect sensing"),
         ("pendulum_on_peg", "no law"),
         ("fiori_quadrotor_1", "rkmk4, erk4m and cf4"),

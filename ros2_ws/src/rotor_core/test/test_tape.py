@@ -192,7 +192,9 @@ def test_a_number_that_is_zero_leaves_out_what_it_is_a_factor_of():
     assert not F[possibly](nothing > 0.0)
     assert F[counts](x - x) is True  # computed: its derivatives may count
     assert F[counts](0.0) is False
-    assert tape.left_out() == {"nothing"}
+    weight = tape.input("weight", 3.0)
+    assert F[certainly](weight != 0.0) and not F[possibly](weight == 0.0) and bool(weight > 0.0)
+    assert tape.left_out() == {"nothing"}  # that a number is not zero leaves nothing out
 
 
 def test_the_root_of_nothing_stands():

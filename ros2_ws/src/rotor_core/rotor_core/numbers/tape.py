@@ -77,13 +77,15 @@ class Tape:
         return Number(self, self.note(Operation(INPUT, (), key)), float(value))
 
     def left_out(self) -> set[Any]:
-        """Keys of inputs that are zero by a condition: nothing is known of derivatives with them."""
+        """Keys of inputs that may be zero by a condition: nothing is known of derivatives with them."""
         found = set()
         for at in self.conditions:
-            operation = self.operations[at]
+            operation, denied = self.operations[at], False
             if operation.name == NOT:
-                operation = self.operations[int(operation.operands[0])]
-            if operation.name in COMPARISONS and operation.operands[1] == 0.0:
+                operation, denied = self.operations[int(operation.operands[0])], True
+            of_zero = operation.name in COMPARISONS and operation.operands[1] == 0.0
+            excludes = ("<=", ">=", "==") if denied else ("<", ">", "!=")
+            if of_zero and operation.name not in excludes:
                 found.add(self.operations[int(operation.operands[0])].key)
         return found - {None}
 

@@ -125,20 +125,27 @@ def steering_of(command, helicopters):
 
 
 @inlined
+def steer(helicopters, i, speed):
+    """Let helicopter i do what it is told, into the room for it: angles of its swashplate, force of its tail, torque.
+
+    As :meth:`rotor_sim.actuation.helicopter.Helicopters.act` does. ``speed``: of its rotor, rad/s.
+    """
+    _, _, settings, health, period, memory, _, told, angles, torques, tails = helicopters
+    swash_angles(told[i], settings[i], angles[i])
+    tails[i, TAIL] = told[i, TAIL]
+    torques[i] = govern(told[i], speed, settings[i], health[i], period, memory[i])
+
+
+@inlined
 def hold_helicopters(ints, floats, helicopters, begins):
     """Let helicopters do what they are told, and their governors act; the next run with no step takes it up.
 
-    As :meth:`rotor_sim.actuation.helicopter.Helicopters.act` does. ``begins``: swashplates have been there for long.
+    ``begins``: swashplates have been there for long.
     """
-    vehicles, joints, settings, health, period, memory, most, told, angles, torques, tails = (
-        helicopters
-    )
+    vehicles, joints, _, _, _, _, most, _, angles, torques, tails = helicopters
     for i in range(vehicles.shape[0]):
-        swash_angles(told[i], settings[i], angles[i])
-        tails[i, TAIL] = told[i, TAIL]
+        steer(helicopters, i, joint_rate(ints, floats, joints[i]))
         hold_wrench(ints, floats, vehicles[i], tails[i])
-        speed = joint_rate(ints, floats, joints[i])
-        torques[i] = govern(told[i], speed, settings[i], health[i], period, memory[i])
     hold_efforts(ints, floats, joints, torques, most, False)
     hold_swash(ints, floats, angles, begins)
 

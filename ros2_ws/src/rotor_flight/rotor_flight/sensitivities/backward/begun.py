@@ -13,7 +13,7 @@ from rotor_dynamics.engine import Engine
 from rotor_dynamics.sensitivities.backward.adjoint import start_engine
 from rotor_dynamics.sensitivities.propagation import check_differentiable
 from rotor_flight.compiled.flights import can_compile
-from rotor_flight.compiled.plant import acts_simply, plant_arguments
+from rotor_flight.compiled.plant import acts_simply, helicopter_arguments, plant_arguments
 from rotor_flight.compiled.teams import packed_teams
 from rotor_flight.loop import ClosedLoop
 from rotor_flight.sensitivities.backward.block import Block
@@ -34,6 +34,8 @@ class Begun:
         law: arguments of :func:`rotor_flight.sensitivities.backward.deciding.decided_numbers`.
         block: its numbers.
         n_joints, turns: joints of its arms; rotors that turn, where they are what is commanded.
+        n_shafts: main rotors of helicopters.
+        joints: those that the law sees, of arms and shafts, among all.
 
     Raises:
         ContractError: a flight that is differentiated forward only.
@@ -47,7 +49,6 @@ class Begun:
             (not can_compile(loop), "Python between its steps"),
             (not scenario.sensing.is_ideal, "imperfect sensing"),
             (not loop.controller.laws, "no law"),
-            (len(simulation.helicopters) > 0, "helicopters"),
             (not acts_simply(simulation.actuators, simulation.engine), "rotors that something bounds"),
             (bool(len(simulation.supply.trains)), "batteries"),
         ]  # fmt: skip
@@ -58,10 +59,14 @@ class Begun:
                     "(rotor.sensitivities)."
                 )
         self.plant = plant_of(simulation, "backward")
-        simulation.engine.count_events()
+        engine = simulation.engine
+        engine.set_wind(np.tile(self.plant["wind"], (len(engine.system.bodies), 1)))
+        engine.count_events()
         self.law = self._law()
         self.block = Block(self.law)
         self.n_joints, self.turns = loop.arms.n, len(simulation.engine.system.rotors)
+        shafts = [own.start for own in simulation.helicopters.joints]
+        self.n_shafts, self.joints = len(shafts), np.array([*range(loop.arms.n), *shafts], int)
 
     def _law(self) -> tuple:
         """Arguments of :func:`rotor_flight.sensitivities.backward.deciding.decided_numbers`."""
@@ -78,6 +83,7 @@ class Begun:
             np.zeros((simulation.n_vehicles, 4)),
             (controller.limits_on, limits.unmixing, limits.counts, limits.thrusts, limits.asked),
             (np.ascontiguousarray(gains), bounds, rotors),
+            helicopter_arguments(simulation.helicopters, simulation.engine),
         )
 
     def given(self, periods: int) -> tuple[np.ndarray, np.ndarray]:
@@ -92,8 +98,16 @@ class Begun:
             self.plant["prepare"](other)
             if self.turns:
                 other.rotors.start(commands[: self.turns])
+            wrenches = self.turns or 4 * self.loop.simulation.n_vehicles
             if self.n_joints:
-                other.joints.write_efforts(commands[-self.n_joints :], at_once=True)
+                every, arms = (
+                    np.zeros(len(other.joints)),
+                    np.arange(len(other.joints)) < self.n_joints,
+                )
+                every[arms] = commands[wrenches : wrenches + self.n_joints]
+                other.joints.write_efforts(every, at_once=True, only=arms)
+            if self.n_shafts:
+                other.swash.write(commands[-3 * self.n_shafts :].reshape(-1, 3), at_once=True)
 
         return {**self.plant, "prepare": prepare}
 

@@ -59,19 +59,22 @@ class Given(NamedTuple):
     Attributes:
         n_seen: states of entities, 13 numbers each.
         n_joints: of arms, with angle and rate.
+        n_shafts: of helicopters, likewise.
         n_teams: times since the start of their plans.
         n_commands: that it answers with.
     """
 
     n_seen: int
     n_joints: int
+    n_shafts: int
     n_teams: int
     n_commands: int
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
         """Of states, joints, times, and what is wanted of joints."""
-        return (self.n_seen, int(STATE)), (self.n_joints, 2), (self.n_teams,), (self.n_joints, 3)
+        seen = (self.n_seen, int(STATE)), (self.n_joints + self.n_shafts, 2)
+        return *seen, (self.n_teams,), (self.n_joints, 3)
 
     @property
     def edges(self) -> list[int]:

@@ -56,8 +56,8 @@ class LoopGradient:
 class LoopFunction:
     """Flights of a scenario under its law, as a function of its numbers, for derivatives backward.
 
-    For teams of multirotors under the laws of the suite, with true states, in steady air. What was recorded of one
-    flight serves the next.
+    For teams of multirotors, arms and helicopters under the laws of the suite, with true states, in steady air. What was
+    recorded of one flight serves the next.
 
     Args:
         scenario: what flies, or the name or path of it.
@@ -85,14 +85,15 @@ class LoopFunction:
         if not 0.0 < total <= LONGEST:
             raise ConfigError(f"duration: must be > 0 s and at most {LONGEST:g} s, got {total:g}.")
         self.periods = periods_of(loop, total)
-        n_commands = begun.n_joints + (begun.turns or 4 * loop.simulation.n_vehicles)
+        n_vehicles, n_teams = loop.simulation.n_vehicles, len(loop.controller.teams)
+        n_commands = (begun.turns or 4 * n_vehicles) + begun.n_joints + 4 * begun.n_shafts
         form = Given(
-            len(loop.simulation.names), begun.n_joints, len(loop.controller.teams), n_commands
+            len(loop.simulation.names), begun.n_joints, begun.n_shafts, n_teams, n_commands
         )
         self._tapes = LawTapes(begun.block, form)
         states = np.asarray(begun.plant["states"])[: form.n_seen]
         since, wanted = begun.given(1)
-        parts = states, loop.simulation.engine.joints.states, since, wanted
+        parts = states, loop.simulation.engine.joints.states[begun.joints], since, wanted
         self._tapes.record(begun.block.numbers, np.concatenate([np.ravel(part) for part in parts]))
         self._flights: AdjointFlights | None = None
 
@@ -124,7 +125,8 @@ class LoopFlight:
         states: of all members then, (N + 1, n_members, 13).
         tensions: of all cables then, (N + 1, n_cables) N.
         joints: angles and rates of all joints then, (N + 1, n_joints, 2).
-        commands: of all periods as the engine takes them, (N, n_commands): wrenches or speeds of rotors, then efforts.
+        commands: of all periods as the engine takes them, (N, n_commands): wrenches (of helicopters the force of the
+            tail) or speeds of rotors; efforts of arms; torques of engines of helicopters, and angles of swashplates.
     """
 
     def __init__(
@@ -156,7 +158,8 @@ class LoopFlight:
         world = (
             engine.ints.copy(), engine.floats.copy(), engine.member_body, engine.member_pose, engine.motion.copy(),
         )  # fmt: skip
-        arms = joints.rows(np.ones(len(joints), bool)), joints.limits, np.zeros((len(joints), 2))
+        rows = joints.rows(np.ones(len(joints), bool))[begun.joints]
+        arms = rows, joints.limits[: begun.n_joints], np.zeros((len(rows), 2))
         status = fly_noted(
             world, arms, begun.block.tree(numbers), self._since, self._wanted, begun.plant["steps"], numbers,
             tapes.noted, self.commands, self._kept,
@@ -176,16 +179,21 @@ class LoopFlight:
     def _lay_out(self, flights: AdjointFlights) -> None:
         """Tell the tapes of the law where its commands and what it sees are in what pieces are given."""
         tapes, begun = self._function._tapes, self._begun
-        form, n_joints = tapes.given, begun.n_joints
-        n_inputs, n_told = 4 * len(self._engine.system.inputs), sum(map(prod, flights.shapes))
-        others = (n_inputs if begun.turns else 0) + np.arange(form.n_commands - n_joints)
-        tapes.commands_at = np.concatenate([others, n_inputs + begun.turns + np.arange(n_joints)])
+        form, system = tapes.given, self._engine.system
+        n_inputs, n_told = 4 * len(system.inputs), sum(map(prod, flights.shapes))
+        own = begun.turns or 4 * begun.loop.simulation.n_vehicles
+        motors = n_inputs + begun.turns
+        swash = motors + len(system.joints) + np.arange(3 * begun.n_shafts)
+        tapes.commands_at = np.concatenate(
+            [(n_inputs if begun.turns else 0) + np.arange(own), motors + begun.joints, swash]
+        )
         reading, more = len(flights.commands), len(flights.commands) + n_told
-        joints = 2 * np.argsort(flights.joints_read)[:, None] + np.arange(2)
+        places = np.argsort(flights.joints_read)[begun.joints]
+        joints = more - 2 * len(system.joints) + 2 * places[:, None] + np.arange(2)
         tapes.inputs_at = np.concatenate(
             [
                 reading + np.arange(form.edges[0]),
-                (more - 2 * n_joints + joints).ravel(),
+                joints.ravel(),
                 more + np.arange(form.edges[3] - form.edges[1]),
             ]
         )
