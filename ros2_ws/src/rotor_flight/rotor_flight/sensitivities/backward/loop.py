@@ -56,7 +56,7 @@ class LoopGradient:
 class LoopFunction:
     """Flights of a scenario under its law, as a function of its numbers, for derivatives backward.
 
-    For teams of multirotors, arms and helicopters under the laws of the suite, with true states, in steady air. What was
+    For teams of multirotors, arms and helicopters under laws of the suite, with true states, in steady air. What was
     recorded of one flight serves the next.
 
     Args:
