@@ -159,6 +159,25 @@ def test_coefficients_of_plans_against_differences():
         assert min(abs(s - told) for s in slopes) < 1e-7 * max(abs(told), 0.01 * largest), at
 
 
+def test_the_mass_of_a_load_that_stands_at_the_start():
+    """Forces that hold it are searched for, and rounded: that is no other way to begin. Forward, backward, differences."""
+    text = DROPPED.replace("0.29], rpy_deg: [3.0, 5.0, 0.0]", "0.2286]").replace("-0.6", "0.0")
+    scenario, place, seconds = scenario_from_text(text), "plant.payload.mass_kg", 0.1
+    function = LoopFunction(scenario, seconds)
+    flight = function()
+    weights = np.zeros(flight.states.shape)
+    weights[-1, :5] = np.random.default_rng(2).normal(size=(5, 13))
+    backward = flight.gradient(weights, parameters=[place]).parameters[0]
+    forward = rotor.sensitivities(scenario, [place], duration=seconds)[place].states
+    told = np.sum(weights * forward)
+    assert abs(backward - told) < 1e-6 * np.abs(weights * forward).max()
+    at, off = 0.3, []
+    for h in (1e-3, 1e-4):
+        up, down = (function(scenario.changed(place, at + sign * h)).states for sign in (1, -1))
+        off.append(abs(np.sum(weights * (up - down)) / (2.0 * h) - told))
+    assert min(off) < 1e-6 * np.abs(weights * forward).max(), off
+
+
 def test_torques_and_swashplates_of_a_helicopter_against_differences():
     """What its engine and its swashplate are told, by gains, masses and the speed at the start."""
     scenario = rotor.load_scenario("helicopter_climb")

@@ -67,6 +67,11 @@ class EngineState:
         return cut
 
     @property
+    def presses(self) -> bool:
+        """True while bodies in rigid contact may press each other."""
+        return bool(self.world.head[memory.PRESSED])
+
+    @property
     def tensions(self) -> np.ndarray:
         """Tensions, (n_cables,) N; zero for slack cables, at the ends a of heavy ones."""
         return self.world.constraints[: self.n_cables, memory.TENSION_0]

@@ -16,7 +16,7 @@ from rotor_core.config.schema import Scenario
 from rotor_core.errors import ConfigError
 from rotor_core.numbers.packing import Packed
 from rotor_flight.compiled.flights import Call, Stretch
-from rotor_flight.sensitivities.settings import slopes_with
+from rotor_flight.sensitivities.settings import ROUNDING, SEARCHED, slopes_with
 
 
 class Companions:
@@ -40,12 +40,13 @@ class Companions:
         self._trees: dict[float, Any] = {}
         """What their next calls begin with: asked for once, because it draws from random streams."""
 
-    def slopes(self, stretch: Stretch, middle: Any) -> list[np.ndarray]:
+    def slopes(self, stretch: Stretch, middle: Any, presses: bool) -> list[np.ndarray]:
         """Derivatives of what the next call begins with, of all arrays of float64 in it, in their order.
 
         Args:
             stretch: the call.
             middle: what the flight itself begins it with.
+            presses: whether bodies in rigid contact press each other then.
 
         Raises:
             ConfigError: the neighbours of the number make no scenario.
@@ -62,7 +63,8 @@ class Companions:
                 self._trees[number] = self._calls[number].arguments(stretch)[:-1]
             return self._trees[number]
 
-        return slopes_with(self._place, self.number, settings, middle)
+        rounding = SEARCHED if presses else ROUNDING
+        return slopes_with(self._place, self.number, settings, middle, rounding)
 
     def end(self, stretch: Stretch, packed: Packed, k: int) -> None:
         """Put all where the flight has come to at the end of a stretch, but for its derivative k, and change them.

@@ -237,8 +237,9 @@ def _fly(call: Call, periods: int, companions: list[Companions]) -> _Flown | Non
         if before is not None:
             for row in numbers_in(arguments[-1]):
                 packed.of(row)[...] = before.of(row)
+        presses = call.loop.simulation.engine.presses
         for k, companion in enumerate(companions, start=1):
-            slopes = companion.slopes(stretch, arguments[:-1])
+            slopes = companion.slopes(stretch, arguments[:-1], presses)
             for number, slope in zip(
                 packed.numbers, slopes, strict=False
             ):  # those of the rows follow

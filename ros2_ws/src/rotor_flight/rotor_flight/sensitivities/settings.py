@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -38,6 +39,12 @@ SMOOTH = 2.5, 20.0
 ROUNDING = 1e-12, 1e-9
 """Of such means: over the number (and one), and over the change by one step."""
 
+SEARCHED = 1e-7, 1e-7
+"""The same where bodies press each other: forces are found to 2e-11 m/s in a step of 1 ms (N.9), accelerations to 2e-8.
+
+A flight does not depend on it: at its start the search begins anew.
+"""
+
 
 BINOMIAL = {1: -4.0, 2: 6.0, 3: -4.0, 4: 1.0}
 """Weights of a fourth difference from the middle."""
@@ -51,13 +58,19 @@ class OtherSwitches(ContractError):
 
 
 def slopes_of(
-    settings: Callable[[float], Any], middle: Any, at: float, step: float, points: Points
+    settings: Callable[[float], Any],
+    middle: Any,
+    at: float,
+    step: float,
+    points: Points,
+    rounding: tuple[float, float] = ROUNDING,
 ) -> list[np.ndarray]:
     """Derivatives of all arrays of float64 in nested tuples with a number, in their order.
 
     Args:
         settings: nested tuples of arrays that a number leads to.
         middle: those at ``at``; not changed by later calls of ``settings``.
+        rounding: of the numbers, over them and over their changes.
 
     Raises:
         OtherSwitches: integers, truths or shapes differ near ``at``, or numbers jump there; its text is where.
@@ -77,10 +90,10 @@ def slopes_of(
     changes = [step * slope for slope in slopes]
     if points is FOURTH:
         near, far = (_combined(apart, {k: 0.5, -k: 0.5}) for k in (1, 2))
-        smooth = all(map(_is_smooth, numbers, changes, near, far))
+        smooth = all(map(partial(_is_smooth, rounding), numbers, changes, near, far))
     else:
         fourth = _combined(apart, {k: BINOMIAL[abs(k)] for k in apart})
-        smooth = all(map(_has_no_leap, numbers, changes, fourth))
+        smooth = all(map(partial(_has_no_leap, rounding), numbers, changes, fourth))
     if not smooth:
         raise OtherSwitches(f"{at:g}")
     return slopes
@@ -95,17 +108,21 @@ def _combined(apart: dict[int, list[np.ndarray]], weights: dict[int, float]) -> 
     ]
 
 
-def _is_smooth(here: np.ndarray, change: np.ndarray, near: np.ndarray, far: np.ndarray) -> bool:
+def _is_smooth(
+    rounding: tuple[float, float], here: np.ndarray, change: np.ndarray, near: np.ndarray, far: np.ndarray
+) -> bool:  # fmt: skip
     """Whether means of neighbours go from the middle as those of a smooth function do; ``change`` over one step."""
-    noise = ROUNDING[0] * (1.0 + np.abs(here)) + ROUNDING[1] * np.abs(change)
+    noise = rounding[0] * (1.0 + np.abs(here)) + rounding[1] * np.abs(change)
     near, far = np.abs(near), np.abs(far)
     leaps = (SMOOTH[0] * near > far + noise) | (far > SMOOTH[1] * near + noise)
     return not np.any(leaps & np.isfinite(here))
 
 
-def _has_no_leap(here: np.ndarray, change: np.ndarray, fourth: np.ndarray) -> bool:
+def _has_no_leap(
+    rounding: tuple[float, float], here: np.ndarray, change: np.ndarray, fourth: np.ndarray
+) -> bool:
     """Whether fourth differences to one side are as small as those of a smooth function; a leap stays in them."""
-    noise = ROUNDING[0] * (1.0 + np.abs(here)) + SMALL_FOURTH * np.abs(change)
+    noise = rounding[0] * (1.0 + np.abs(here)) + SMALL_FOURTH * np.abs(change)
     return not np.any((np.abs(fourth) > noise) & np.isfinite(here))
 
 
@@ -125,7 +142,11 @@ def with_neighbours(take: Callable[[Points], Taken]) -> Taken:
 
 
 def slopes_with(
-    place: str, at: float, settings: Callable[[float], Any], middle: Any
+    place: str,
+    at: float,
+    settings: Callable[[float], Any],
+    middle: Any,
+    rounding: tuple[float, float] = ROUNDING,
 ) -> list[np.ndarray]:
     """Derivatives of all arrays of float64 in nested tuples with the number at a place, in their order.
 
@@ -134,6 +155,7 @@ def slopes_with(
         at: the number there.
         settings: nested tuples of arrays that another number leads to.
         middle: those that the scenario itself leads to.
+        rounding: of their numbers.
 
     Raises:
         ConfigError: its neighbours are no scenarios.
@@ -141,7 +163,9 @@ def slopes_with(
     """
     step = SHARE * (abs(at) or 1.0)
     try:
-        return with_neighbours(lambda points: slopes_of(settings, middle, at, step, points))
+        return with_neighbours(
+            lambda points: slopes_of(settings, middle, at, step, points, rounding)
+        )
     except OtherSwitches as error:
         raise ContractError(
             f"{place}: no derivative at {at:g}, because at {error} something that decides is otherwise: which cables "

@@ -31,7 +31,7 @@ from rotor_flight.sensitivities.backward.deciding import fly_noted
 from rotor_flight.sensitivities.backward.law_back import LawBack, MoreIsNoted
 from rotor_flight.sensitivities.backward.law_tapes import Given, LawTapes
 from rotor_flight.sensitivities.flights import checked_places
-from rotor_flight.sensitivities.settings import slopes_with
+from rotor_flight.sensitivities.settings import ROUNDING, SEARCHED, slopes_with
 from rotor_sim.simulation import START_TIME
 
 
@@ -270,9 +270,10 @@ class LoopFlight:
             return settings(Begun(variations.changed(place, number), self._plans))
 
         middle, asked = settings(self._begun), []
+        rounding = SEARCHED if self._engine.presses else ROUNDING
         for place in parameters:
             at = variations.value(place)
-            asked.append(slopes_with(place, at, lambda x, p=place: varied(p, x), middle))
+            asked.append(slopes_with(place, at, lambda x, p=place: varied(p, x), middle, rounding))
             if np.any(asked[-1][-1]):
                 raise ContractError(
                     f"backward: {place} changes where bodies are welded together: ask rotor.sensitivities."
