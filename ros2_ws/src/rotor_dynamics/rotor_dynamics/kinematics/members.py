@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rotor_core.kernels.jit import inlined, kernel
 from rotor_core.math import so3
-from rotor_core.math.vec3 import add, apply, apply_transposed, cross, get3, put3, sub
+from rotor_core.math.vec3 import add, apply, apply_transposed, cross, dot, get3, put3, sub
 from rotor_core.state import ALPHA, A
 from rotor_dynamics import memory
 
@@ -62,3 +62,33 @@ def bodies_of_members(states, leaders, member_pose, out):
         so3.put4(out[b], memory.Q, q)
         put3(out[b], memory.V, sub(get3(s, memory.V), apply(R, cross(omega, p))))
         put3(out[b], memory.OMEGA, omega)
+
+
+@kernel
+def slope_with_poses(states, weights, member_pose, changes):
+    """Derivative of a weighted sum of states of members, while their poses change in bodies that move as they do.
+
+    Args:
+        states, weights: at any times, (n, n_members, 13).
+        member_pose: (n_members, 7).
+        changes: derivative of the poses, (n_members, 7).
+    """
+    total = 0.0
+    for m in range(member_pose.shape[0]):
+        q_GM, place = so3.get4(member_pose[m], 3), get3(changes[m], 0)
+        back = so3.conjugate(q_GM)
+        turn = so3.product(back, so3.get4(changes[m], 3))
+        theta = (2.0 * turn[1], 2.0 * turn[2], 2.0 * turn[3])
+        R_GM = so3.matrix(q_GM)
+        for k in range(states.shape[0]):
+            s, w = states[k, m], weights[k, m]
+            q, omega = so3.get4(s, memory.Q), get3(s, memory.OMEGA)
+            R = so3.matrix(so3.product(q, back))  # of the body
+            swing = cross(apply(R_GM, omega), place)
+            total += dot(get3(w, memory.P), apply(R, place))
+            total += dot(get3(w, memory.V), apply(R, swing))
+            total += dot(get3(w, memory.OMEGA), cross(omega, theta))
+            turned = so3.product(q, (0.0, turn[1], turn[2], turn[3]))
+            for i in range(4):
+                total += w[memory.Q + i] * turned[i]
+    return total

@@ -81,6 +81,7 @@ class Gradient:
             free joint, then what lags, (n,).
         commands: with the commands of all periods, (N, n_commands).
         seeds: with what was asked besides, (n_seeds,).
+        states: with the states that were read, by whom was asked and by those who decided, (N + 1, n_members, 13).
         doubt: first place where the derivative may not exist; None: nothing is known.
         forward: pieces of the flight that were differentiated forward.
     """
@@ -88,6 +89,7 @@ class Gradient:
     start: np.ndarray
     commands: np.ndarray
     seeds: np.ndarray
+    states: np.ndarray
     doubt: Doubt | None
     forward: int
 
@@ -319,7 +321,7 @@ class AdjointFlight:
         flights = self._flights
         told = self._told(states, tensions, joints)
         way = WayBack(len(flights._start.floats), seeds)
-        commands = unwritten(self._commands.shape)
+        slopes = np.zeros((len(told), self._commands.shape[1] + told.shape[1]))
         for number in reversed(range(len(self._edges) - 1)):
             first, end = self._edges[number : number + 2]
             if self._number != number:
@@ -327,7 +329,11 @@ class AdjointFlight:
             part = told[first : end + 1].copy()
             if number > 0:
                 part[0] = 0.0  # told with the end of the stretch before
-            commands[first:end] = self._go_back(way, part, first, decisions)
+            slopes[first : end + 1] += self._go_back(way, part, first, decisions)
+        commands, read = (
+            slopes[:-1, : self._commands.shape[1]],
+            slopes[:, self._commands.shape[1] :],
+        )
         left_out = flights._codes.left_out()
         if any(left_out.intersection(where.tolist()) for where, _ in way.seeds):
             raise ContractError(
@@ -339,7 +345,8 @@ class AdjointFlight:
             raise ContractError(
                 f"adjoint: there is no derivative: it is not finite ({way.doubt or 'no event is doubted'})."
             )
-        return Gradient(start, commands, asked, way.doubt, way.forward)
+        states = read[:, : self.states[0].size].reshape(self.states.shape)
+        return Gradient(start, commands, asked, states, way.doubt, way.forward)
 
     def _told(self, *given: np.ndarray | None) -> np.ndarray:
         """Derivatives with all readings, (N + 1, n_told)."""
@@ -359,7 +366,7 @@ class AdjointFlight:
     def _go_back(
         self, way: WayBack, told: np.ndarray, first: int, decisions: Decisions | None
     ) -> np.ndarray:
-        """Through the stretch that is noted; derivatives with its commands.
+        """Through the stretch that is noted; derivatives with its commands and readings, (N + 1, n_commands + n_told).
 
         Args:
             way: after it, changed.
@@ -386,7 +393,7 @@ class AdjointFlight:
             piece = leg(piece)
         if decisions is not None:
             decisions.with_more[first:end] = slopes[:n, n_read:]
-        return slopes[:n, :n_commands]
+        return slopes[:, :n_read]
 
     def _before(self, decisions: Decisions, first: int, width: int) -> Before:
         """Who decides, before the reading at the start of every period of the stretch."""

@@ -21,6 +21,7 @@ from rotor_core.errors import ConfigError, ContractError
 from rotor_core.plans.plan import Plan
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.hybrid.stepper import OK
+from rotor_dynamics.kinematics.members import slope_with_poses
 from rotor_dynamics.sensitivities.backward.adjoint import AdjointFlight, AdjointFlights
 from rotor_dynamics.sensitivities.coordinates import sparse
 from rotor_dynamics.sensitivities.propagation import Doubt
@@ -215,7 +216,7 @@ class LoopFlight:
 
         Raises:
             ConfigError: there is no such place, or no number there.
-            ContractError: wrong shapes, a number that changes what is welded where, or there is no derivative.
+            ContractError: wrong shapes, or there is no derivative.
             SolverError: the integration cannot go on with derivatives.
         """
         tapes, n = self._function._tapes, len(self.commands)
@@ -241,12 +242,14 @@ class LoopFlight:
                 self._fly()
         with_law = law.at_the_start()
         since, wanted = np.split(law.with_more, [self._since.shape[1]], axis=1)
+        poses = self._engine.member_pose
         own = np.array(
             [
                 with_law @ a + np.sum(since * b) + np.sum(wanted * c.reshape(wanted.shape))
-                for _, a, b, c, *_ in asked
+                + slope_with_poses(self.states, found.states, poses, moved)
+                for _, a, b, c, moved in asked
             ]
-        )
+        )  # fmt: skip
         loop = self._begun.loop
         plans = {
             team.entity: with_law[self._begun.block.at(packed[1][1])]
@@ -256,7 +259,10 @@ class LoopFlight:
         return LoopGradient(found.seeds + own.reshape(-1), plans, found.start[:free], found.doubt)
 
     def _settings(self, parameters: Sequence[str]) -> list[list[np.ndarray]]:
-        """Derivatives with the numbers at places: of the memory of the engine, the law, times and wishes for joints."""
+        """Derivatives with the numbers at places.
+
+        Of the memory of the engine, the law, times, wishes for joints, and the poses of members in their bodies.
+        """
         if not len(parameters):
             return []
         variations = Variations(self._scenario, list(checked_places(parameters)))
@@ -274,8 +280,4 @@ class LoopFlight:
         for place in parameters:
             at = variations.value(place)
             asked.append(slopes_with(place, at, lambda x, p=place: varied(p, x), middle, rounding))
-            if np.any(asked[-1][-1]):
-                raise ContractError(
-                    f"backward: {place} changes where bodies are welded together: ask rotor.sensitivities."
-                )
         return asked
