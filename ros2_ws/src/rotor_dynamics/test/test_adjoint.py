@@ -15,6 +15,7 @@ from rotor_core.kernels.jit import COMPILED, kernel
 from rotor_core.numbers.duals import duals, empty_duals
 from rotor_dynamics import memory
 from rotor_dynamics.forces.blades import momentum_inflow
+from rotor_dynamics.kinematics.members import members_of_bodies, slope_with_poses
 from rotor_dynamics.model.body import WORLD, Body
 from rotor_dynamics.model.cable import Cable
 from rotor_dynamics.model.contact import Contact, ContactLaw, Probe, Surface
@@ -248,9 +249,9 @@ def forward_of(flights, weights, n_periods, size=1e3):
     return told, changes.doubt
 
 
-@pytest.mark.parametrize(("kind", "limit"), [("ball", 1e-9), ("box", 1e-6)])
+@pytest.mark.parametrize(("kind", "limit"), [("ball", 1e-9), ("box", 1e-7)])
 def test_rigid_contact_is_taken_forward_and_multiplied(kind, limit):
-    """Impacts, sliding, rolling, stops. Where boxes rattle, derivatives forward hold to 1e-6 themselves."""
+    """Impacts, sliding, rolling, stops; boxes rattle, whose impulses are searched for along several ways."""
     pressed = 0
     for seed in range(5):
         flights = thrown(kind, seed)
@@ -285,6 +286,48 @@ def test_a_bounce_in_closed_form_backward():
     ]
     np.testing.assert_allclose(told.start[[2, 8]], rises, rtol=0, atol=1e-10)
     assert told.doubt is None and told.forward < 10
+
+
+def test_what_contact_has_found_at_the_start_is_no_seed():
+    """It is searched for anew: whatever its derivatives are said to be, nothing depends on them."""
+    flights = thrown("box", 0)
+    flight = flights.fly(np.zeros((120, 4)))
+    weights = np.zeros(flight.states.shape)
+    weights[-1] = np.random.default_rng(1).normal(size=(1, 13))
+    world = flights.engine.world
+    pushes = indices(
+        flights.engine, world.bodies[:1, memory.CONTACT_PUSH : memory.CONTACT_PUSH + 6]
+    )
+    warm = indices(flights.engine, world.meetings[:, memory.WARM_FORCES : memory.WARM_FORCES + 12])
+    seeds = [(pushes, np.full(len(pushes), 100.0)), (warm, np.full(len(warm), 100.0))]
+    told = flight.gradient(weights, seeds=seeds)
+    assert told.forward > 0 and np.abs(told.seeds).max() < 1e-12
+
+
+def test_poses_of_members_against_differences():
+    """Members at any places and attitudes in bodies that move as they do: (M.3) differentiated with the poses."""
+    rng = np.random.default_rng(4)
+    owner, n = np.array([0, 0, 1], np.int64), 5
+    bodies, poses, changes = (
+        rng.normal(size=(n, 2, 13)),
+        rng.normal(size=(3, 7)),
+        rng.normal(size=(3, 7)),
+    )
+    bodies[..., 3:7] /= np.linalg.norm(bodies[..., 3:7], axis=-1, keepdims=True)
+    poses[:, 3:] /= np.linalg.norm(poses[:, 3:], axis=1, keepdims=True)
+    along = np.sum(poses[:, 3:] * changes[:, 3:], axis=1, keepdims=True)
+    changes[:, 3:] -= along * poses[:, 3:]  # attitudes stay of length one
+
+    def members(poses):
+        out = np.zeros((n, 3, 13))
+        for states, row in zip(bodies, out, strict=True):
+            members_of_bodies(states, owner, poses, row)
+        return out
+
+    weights, h = rng.normal(size=(n, 3, 13)), 1e-6
+    differences = np.sum(weights * (members(poses + h * changes) - members(poses - h * changes)))
+    told = slope_with_poses(members(poses), weights, poses, changes)
+    assert told == pytest.approx(differences / (2.0 * h), rel=1e-8)
 
 
 def test_stretches_are_shorter_where_bodies_press_each_other(monkeypatch):

@@ -63,7 +63,7 @@ class Companions:
                 self._trees[number] = self._calls[number].arguments(stretch)[:-1]
             return self._trees[number]
 
-        rounding = SEARCHED if presses else ROUNDING
+        rounding = SEARCHED if presses and stretch.drawn == 0 else ROUNDING
         return slopes_with(self._place, self.number, settings, middle, rounding)
 
     def end(self, stretch: Stretch, packed: Packed, k: int) -> None:

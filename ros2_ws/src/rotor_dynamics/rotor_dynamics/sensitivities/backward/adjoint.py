@@ -320,7 +320,7 @@ class AdjointFlight:
         """
         flights = self._flights
         told = self._told(states, tensions, joints)
-        way = WayBack(len(flights._start.floats), seeds)
+        way = WayBack(flights._start, seeds)
         slopes = np.zeros((len(told), self._commands.shape[1] + told.shape[1]))
         for number in reversed(range(len(self._edges) - 1)):
             first, end = self._edges[number : number + 2]

@@ -18,7 +18,8 @@ WORTH_A_TAPE = 50
 """Pieces alike for which a tape is compiled; fewer are differentiated forward."""
 
 MOST_KEPT = 64_000_000
-"""Bytes of worlds that a stretch keeps, one after every piece that is not smooth: it ends sooner than to have more."""
+"""Bytes of worlds that a stretch keeps, one after every piece that is not smooth; the period that has more is the last.
+"""
 
 
 class Stretch:

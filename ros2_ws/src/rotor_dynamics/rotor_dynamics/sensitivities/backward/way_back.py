@@ -16,10 +16,19 @@ from rotor_dynamics.sensitivities.backward.tape_codes import Image
 from rotor_dynamics.sensitivities.coordinates import Seed, numbers_of
 from rotor_dynamics.sensitivities.propagation import Doubt, doubt_of
 
-LARGE, PER_FORCE = 1e3, 1e3
-"""Directions of pieces in which bodies press each other are so many units, and N where others are m or m/s: sweeps end
-when a thousandth of derivatives rests (:func:`rotor_core.numbers.derivatives.size_of`), here all of it shall.
+LARGE, PER_FORCE = 1024.0, 1024.0
+"""In a world of hulls directions are so many units; those of forces are so many times as many N.
+
+Sweeps end when a thousandth of derivatives rests (:func:`rotor_core.numbers.derivatives.size_of`); here all shall.
 """
+
+
+def searched(image: Image) -> np.ndarray:
+    """Numbers of the memory in which rigid contact keeps what it has found: where a flight begins it searches anew."""
+    world = memory.world_of(image.ints, image.floats)
+    pushes = world.bodies[:, memory.CONTACT_PUSH : memory.CONTACT_PUSH + 6]
+    parts = pushes, world.meetings[:, memory.MEETING_NORMAL :], world.touches
+    return np.concatenate([numbers_of(image.floats, part) for part in parts])
 
 
 def pressing(image: Image) -> np.ndarray:
@@ -44,8 +53,8 @@ class WayBack:
     """The derivative at a piece of the flight.
 
     Args:
-        n: numbers of the memory.
-        seeds: derivatives of the memory at the start with what else is asked.
+        start: the world at the start.
+        seeds: derivatives of the memory there with what else is asked.
 
     Attributes:
         along: with what is handed on, (n_cells,).
@@ -55,8 +64,12 @@ class WayBack:
         forward: pieces that were taken forward.
     """
 
-    def __init__(self, n: int, seeds: Sequence[Seed]) -> None:
-        self._asked = [(np.asarray(where), np.asarray(a, float)) for where, a in seeds]
+    def __init__(self, start: Image, seeds: Sequence[Seed]) -> None:
+        n, anew = len(start.floats), searched(start)
+        self._asked: list[tuple[np.ndarray, np.ndarray]] = []
+        for where, amounts in seeds:
+            counts = ~np.isin(where, anew)
+            self._asked.append((np.asarray(where)[counts], np.asarray(amounts, float)[counts]))
         self._cells = np.zeros(0, np.int64)
         self.along, self.with_memory = np.zeros(0), np.zeros(n)
         self._forces, self._along_forces = np.zeros(0, np.int64), np.zeros(0)
@@ -97,7 +110,7 @@ class WayBack:
         n_kept, n, n_seeds = len(kept), len(kept) + len(forces), len(self.seeds)
         directions = np.concatenate([kept, forces])
         sizes = np.ones(n + n_seeds)
-        if image.ints[memory.PRESSED]:
+        if image.ints[memory.N_MEETINGS]:
             sizes[:] = LARGE
             sizes[n_kept:n] *= PER_FORCE
         cells = np.concatenate([self._cells, self._forces])

@@ -18,6 +18,7 @@ from rotor_flight.compiled.teams import packed_teams
 from rotor_flight.loop import ClosedLoop
 from rotor_flight.sensitivities.backward.block import Block
 from rotor_flight.sensitivities.commanded import plant_of
+from rotor_sim.actuation.modes import RotorActuators
 from rotor_sim.simulation import START_TIME
 
 
@@ -51,6 +52,7 @@ class Begun:
             (not loop.controller.laws, "no law"),
             (not acts_simply(simulation.actuators, simulation.engine), "rotors that something bounds"),
             (bool(len(simulation.supply.trains)), "batteries"),
+            (self._heads_and_rotors(), "helicopters beside rotors that turn"),
         ]  # fmt: skip
         for there, what in why:
             if there:
@@ -64,9 +66,17 @@ class Begun:
         engine.count_events()
         self.law = self._law()
         self.block = Block(self.law)
-        self.n_joints, self.turns = loop.arms.n, len(simulation.engine.system.rotors)
+        turns = self.law[5][2][
+            0
+        ]  # and internal rotors, which nobody commands, may turn beside wrenches
+        self.n_joints, self.turns = loop.arms.n, len(engine.system.rotors) if turns else 0
         shafts = [own.start for own in simulation.helicopters.joints]
         self.n_shafts, self.joints = len(shafts), np.array([*range(loop.arms.n), *shafts], int)
+
+    def _heads_and_rotors(self) -> bool:
+        """True if some vehicles fly on blades, and others' rotors are what is commanded."""
+        simulation = self.loop.simulation
+        return len(simulation.helicopters) > 0 and isinstance(simulation.actuators, RotorActuators)
 
     def _law(self) -> tuple:
         """Arguments of :func:`rotor_flight.sensitivities.backward.deciding.decided_numbers`."""

@@ -183,7 +183,7 @@ class LoopFlight:
         form, system = tapes.given, self._engine.system
         n_inputs, n_told = 4 * len(system.inputs), sum(map(prod, flights.shapes))
         own = begun.turns or 4 * begun.loop.simulation.n_vehicles
-        motors = n_inputs + begun.turns
+        motors = n_inputs + len(system.rotors)
         swash = motors + len(system.joints) + np.arange(3 * begun.n_shafts)
         tapes.commands_at = np.concatenate(
             [(n_inputs if begun.turns else 0) + np.arange(own), motors + begun.joints, swash]
