@@ -65,7 +65,7 @@ class WayBack:
     """
 
     def __init__(self, start: Image, seeds: Sequence[Seed]) -> None:
-        n, anew = len(start.floats), searched(start)
+        n, anew = len(start.floats), searched(start) if seeds else np.zeros(0, np.int64)
         self._asked: list[tuple[np.ndarray, np.ndarray]] = []
         for where, amounts in seeds:
             counts = ~np.isin(where, anew)
