@@ -96,9 +96,8 @@ in wind, a load that hits the ground), and numbers of them."""
 def test_all_numbers_of_a_flight_against_derivatives_forward(name):
     scenario, places = scenario_of(name), CASES[name]
     seconds, close, same = 1.2, 1e-12, SAME
-    if (
-        name == "rigid contact"
-    ):  # whose iterations end at some 1e-11 m/s, and a thousand times that of derivatives
+    if name == "rigid contact":
+        # its iterations end at some 1e-11 m/s, and a thousand times that of derivatives
         seconds, close, same = 0.5, 1e-10, 1e-6
     flight = LoopFunction(scenario, seconds)()
     forward = rotor.sensitivities(scenario, places, duration=seconds)

@@ -12,6 +12,7 @@ from rotor_core.kernels.reverse import GIVEN, HELD, NO_CODE, ROW, Code, Place, c
 from rotor_dynamics import memory
 from rotor_dynamics.sensitivities.backward import tapes
 from rotor_dynamics.sensitivities.backward.pieces import decided
+from rotor_dynamics.sensitivities.coordinates import numbers_of
 
 LASTING = ("contacts", "discs", "histories", "routes", "pins", "sheaves", "polyhedra")
 """Tables in which a piece may leave something to a later one that the states and inputs do not tell."""
@@ -57,8 +58,7 @@ class TapeCodes:
         for name in LASTING:
             table = getattr(world, name)
             if table.size:
-                first = (table.ctypes.data - start.floats.ctypes.data) // table.itemsize
-                self._lasts[first : first + table.size] = True
+                self._lasts[numbers_of(start.floats, table)] = True
         self._recordings: dict[Key, list[tapes.Recording | None]] = {}
         self._codes: dict[tuple[Key, int], Code] = {}
         self.cells, self.held = np.zeros(0, np.int64), np.zeros(0, np.int64)

@@ -52,7 +52,7 @@ class Begun:
             (not loop.controller.laws, "no law"),
             (not acts_simply(simulation.actuators, simulation.engine), "rotors that something bounds"),
             (bool(len(simulation.supply.trains)), "batteries"),
-            (self._heads_and_rotors(), "helicopters beside rotors that turn"),
+            (self._commands_speeds and len(simulation.helicopters) > 0, "helicopters beside rotors that turn"),
         ]  # fmt: skip
         for there, what in why:
             if there:
@@ -66,17 +66,16 @@ class Begun:
         engine.count_events()
         self.law = self._law()
         self.block = Block(self.law)
-        turns = self.law[5][2][
-            0
-        ]  # and internal rotors, which nobody commands, may turn beside wrenches
-        self.n_joints, self.turns = loop.arms.n, len(engine.system.rotors) if turns else 0
+        self.n_joints = loop.arms.n
+        # rotors inside bodies, which nobody commands, may turn beside wrenches
+        self.turns = len(engine.system.rotors) if self._commands_speeds else 0
         shafts = [own.start for own in simulation.helicopters.joints]
         self.n_shafts, self.joints = len(shafts), np.array([*range(loop.arms.n), *shafts], int)
 
-    def _heads_and_rotors(self) -> bool:
-        """True if some vehicles fly on blades, and others' rotors are what is commanded."""
-        simulation = self.loop.simulation
-        return len(simulation.helicopters) > 0 and isinstance(simulation.actuators, RotorActuators)
+    @property
+    def _commands_speeds(self) -> bool:
+        """True if rotors turn as they are told, in place of wrenches that act."""
+        return isinstance(self.loop.simulation.actuators, RotorActuators)
 
     def _law(self) -> tuple:
         """Arguments of :func:`rotor_flight.sensitivities.backward.deciding.decided_numbers`."""
@@ -110,10 +109,8 @@ class Begun:
                 other.rotors.start(commands[: self.turns])
             wrenches = self.turns or 4 * self.loop.simulation.n_vehicles
             if self.n_joints:
-                every, arms = (
-                    np.zeros(len(other.joints)),
-                    np.arange(len(other.joints)) < self.n_joints,
-                )
+                every = np.zeros(len(other.joints))
+                arms = np.arange(len(other.joints)) < self.n_joints
                 every[arms] = commands[wrenches : wrenches + self.n_joints]
                 other.joints.write_efforts(every, at_once=True, only=arms)
             if self.n_shafts:

@@ -267,15 +267,15 @@ class LoopFlight:
             return []
         variations = Variations(self._scenario, list(checked_places(parameters)))
 
-        def settings(begun: Begun) -> tuple[np.ndarray, ...]:
-            engine = begun.engine(self.commands[0])
+        def settings(begun: Begun, engine: Engine) -> tuple[np.ndarray, ...]:
             given = begun.given(len(self.commands))
             return engine.floats, begun.block.numbers, *given, engine.member_pose, engine.ints
 
         def varied(place: str, number: float) -> tuple[np.ndarray, ...]:
-            return settings(Begun(variations.changed(place, number), self._plans))
+            begun = Begun(variations.changed(place, number), self._plans)
+            return settings(begun, begun.engine(self.commands[0]))
 
-        middle, asked = settings(self._begun), []
+        middle, asked = settings(self._begun, self._engine), []
         rounding = SEARCHED if self._engine.presses else ROUNDING
         for place in parameters:
             at = variations.value(place)
