@@ -74,6 +74,23 @@ def test_a_box_that_slides_and_stops_rests_with_its_derivatives():
     np.testing.assert_allclose(change[memory.P + 1 : memory.V], 0.0, atol=1e-9)
 
 
+@pytest.mark.parametrize("speed", [0.0, 1e-3])
+@pytest.mark.parametrize(
+    ("kind", "friction", "stays"), [("box", 0.0, 1.0), ("ball", 0.0, 1.0), ("ball", 0.5, 5.0 / 7.0)]
+)
+def test_what_stands_without_friction_would_slide(kind, friction, stays, speed):
+    """A small speed stays where nothing rubs, and 5/7 of it in a ball that comes to roll; also at rest, where nothing
+    tells friction that is zero from friction that holds but its bound."""
+    body, solid, height = (box_body(), box(0), 0.05) if kind == "box" else (ball_body(), ball(0), 0.1)
+    rows = [state((0, 0, height), v=(speed, 0, 0))]
+    engine = made([body], [GROUND, solid], rows, RigidContact(friction=friction))
+    changes = varied(engine, *of_velocities(engine)[:1])
+    changes.run(200)
+    (change,) = changes_of(changes)
+    assert change[memory.V] == pytest.approx(stays, abs=1e-9)
+    assert change[memory.P] == pytest.approx(0.2 * stays, abs=1e-9)
+
+
 def thrown(kind, seed, change=0.0):
     """A box or ball thrown on the ground."""
     random = np.random.default_rng(seed)
