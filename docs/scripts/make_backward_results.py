@@ -38,10 +38,18 @@ SPREAD = 1e-3
 @kernel
 def fly_alone(ints, floats, steps, commands, commanded):
     """The flight of all periods, without a note."""
-    wrenches, speeds, efforts, angles, windings = commands
+    wrenches, speeds, efforts, angles, windings, air = commands
     for k in range(wrenches.shape[0]):
         write_commands(
-            ints, floats, wrenches[k], speeds[k], efforts[k], angles[k], windings[k], commanded
+            ints,
+            floats,
+            wrenches[k],
+            speeds[k],
+            efforts[k],
+            angles[k],
+            windings[k],
+            air[k],
+            commanded,
         )
         run(ints, floats, 0)
         run(ints, floats, steps)

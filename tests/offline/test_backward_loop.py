@@ -68,9 +68,32 @@ trajectory: {use: circle_10s}
 """
 
 
+GUSTY = """
+schema: 1
+description: Three vehicles with drag carry a ball that has some, in gusts and turbulence.
+group: payloads on cables
+model:
+  vehicles:
+    - {use: dragonfly, drag: {linear_n_s_per_m: [0.05, 0.05, 0.02]}}
+    - {use: dragonfly, drag: {linear_n_s_per_m: [0.05, 0.05, 0.02]}}
+    - {use: dragonfly, drag: {linear_n_s_per_m: [0.05, 0.05, 0.02]}}
+  payloads: [{use: point_mass, mass_kg: 0.2, drag: {quadratic_n_s2_per_m2: [0.02, 0.02, 0.02]}}]
+  attachments: [{type: mechanism, use: point3_0-5m}]
+environment:
+  wind:
+    steady_m_s: [1.0, -0.5, 0.1]
+    gusts: [{start_s: 0.2, duration_s: 0.5, peak_m_s: [1.0, 2.0, 0.5]}]
+    turbulence: {wind_at_6m_m_s: 5.0}
+controller: {use: point_mass_team}
+trajectory: {use: circle_10s}
+"""
+
+
 def scenario_of(name):
     if name == "rigid contact":
         return scenario_from_text(DROPPED)
+    if name == "gusts":
+        return scenario_from_text(GUSTY)
     if name == "wind":
         return scenario_from_text(WINDY)
     return rotor_team() if name == "rotors" else rotor.load_scenario(name)
@@ -85,11 +108,15 @@ CASES = {
     "arm_uncoupled": ("plant.am1.mass_kg", "controller.position_per_s2.x"),
     "three_dragonflies_triangular_rigid": ("plant.payload.mass_kg", "plant.quad2.mass_kg"),
     "wind": ("plant.quad1.mass_kg", "model.vehicles.quad1.drag.linear_n_s_per_m.x"),
+    "gusts": (
+        "environment.wind.gusts.1.peak_m_s.y", "environment.wind.turbulence.wind_at_6m_m_s", "plant.payload.mass_kg",
+        "controller.position_per_s2.x",
+    ),
     "helicopter_pirouette": ("plant.heli1.mass_kg", "controller.velocity_per_s.x", "initial.heli1.velocity_m_s.y"),
     "rigid contact": ("plant.payload.mass_kg", "controller.position_per_s2.x", "initial.payload.velocity_m_s.x"),
 }  # fmt: skip
-"""Scenarios (a team, rotors with a lag, a snap, cables side by side, one vehicle, an arm, wind, a helicopter
-in wind, a load that hits the ground), and numbers of them."""
+"""Scenarios (a team, rotors with a lag, a snap, cables side by side, one vehicle, an arm, wind, gusts, a
+helicopter in wind, a load that hits the ground), and numbers of them."""
 
 
 @pytest.mark.parametrize("name", CASES)

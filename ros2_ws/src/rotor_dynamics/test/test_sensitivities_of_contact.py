@@ -81,7 +81,9 @@ def test_a_box_that_slides_and_stops_rests_with_its_derivatives():
 def test_what_stands_without_friction_would_slide(kind, friction, stays, speed):
     """A small speed stays where nothing rubs, and 5/7 of it in a ball that comes to roll; also at rest, where nothing
     tells friction that is zero from friction that holds but its bound."""
-    body, solid, height = (box_body(), box(0), 0.05) if kind == "box" else (ball_body(), ball(0), 0.1)
+    body, solid, height = (
+        (box_body(), box(0), 0.05) if kind == "box" else (ball_body(), ball(0), 0.1)
+    )
     rows = [state((0, 0, height), v=(speed, 0, 0))]
     engine = made([body], [GROUND, solid], rows, RigidContact(friction=friction))
     changes = varied(engine, *of_velocities(engine)[:1])

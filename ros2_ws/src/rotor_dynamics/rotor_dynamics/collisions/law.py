@@ -193,7 +193,9 @@ def rub(world, i):
         length = sqrt(new_x * new_x + new_y * new_y)
         if length > most:
             new_x, new_y = new_x * most / length, new_y * most / length
-    elif most == 0.0:  # nothing sticks here, though it stands still: any small change of speed stays
+    elif (
+        most == 0.0
+    ):  # nothing sticks here, though it stands still: any small change of speed stays
         new_x, new_y = 0.0 * p_x, 0.0 * p_y
     change_x, change_y = size_of(new_x - p_x), size_of(new_y - p_y)
     if change_x != 0.0:

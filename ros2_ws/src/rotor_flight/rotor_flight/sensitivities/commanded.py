@@ -23,17 +23,28 @@ from rotor_flight.sensitivities.functions import once
 from rotor_sim.simulation import Simulation
 
 
-def plant_of(simulation: Simulation, who: str) -> dict[str, Any]:
+def is_steady(wind: Wind) -> bool:
+    """True if the air moves alike always and everywhere."""
+    return wind == Wind(steady_m_s=wind.steady_m_s)
+
+
+def plant_of(simulation: Simulation, who: str, *, tells_air: bool = False) -> dict[str, Any]:
     """Arguments of :class:`rotor_dynamics.sensitivities.backward.adjoint.AdjointFlights` for a simulation that begins.
 
+    Args:
+        simulation: at its start.
+        who: says what is refused.
+        tells_air: whether air that changes, alike everywhere, is commanded in every period.
+
     Raises:
-        ContractError: air that changes in time or place, or changes on the way; ``who`` says it.
+        ContractError: air that changes otherwise, or changes on the way.
     """
     scenario, engine = simulation.scenario, simulation.engine
     wind = scenario.environment.wind
+    moves_air = tells_air and wind.is_uniform and not is_steady(wind)
     for what, there in (
         ("changes", scenario.changes),
-        ("environment.wind other than steady_m_s", wind != Wind(steady_m_s=wind.steady_m_s)),
+        ("environment.wind other than steady_m_s", not (is_steady(wind) or moves_air)),
         ("wakes, inflow or effects of ceilings", simulation.rotor_air is not None),
     ):
         if there:
@@ -51,7 +62,7 @@ def plant_of(simulation: Simulation, who: str) -> dict[str, Any]:
         "system": engine.system, "states": engine.motion[:, FULL_STATE], "joints": engine.joints.states,
         "steps": max(1, round(scenario.time.control_s / engine.step_length)), "prepare": prepare,
         "wind": wind.steady_m_s, "step": engine.step_length, "integrator": engine.integrator,
-        "tolerance": engine.tolerance,
+        "tolerance": engine.tolerance, "moves_air": moves_air,
     }  # fmt: skip
 
 

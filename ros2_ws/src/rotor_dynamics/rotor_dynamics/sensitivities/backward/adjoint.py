@@ -156,11 +156,13 @@ class AdjointFlights:
         system: anything.
         states: of the members at the start, (n_members, 13).
         steps: of a period in which commands are held.
+        moves_air: whether the velocity of the air is commanded, too.
         begins: how else they begin, as for :func:`start_engine`.
 
     Attributes:
         engine: the world at the start.
         commands: what the numbers of a command are, by name.
+        air: where the velocity of the air is among them.
         coordinates: of the start.
 
     Raises:
@@ -175,14 +177,15 @@ class AdjointFlights:
         states: np.ndarray,
         *,
         steps: int,
+        moves_air: bool = False,
         **begins: Any,
     ) -> None:
         if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 1:
             raise ContractError(f"adjoint: steps must be a whole number >= 1, got {steps!r}.")
         self.steps = int(steps)
         engine = start_engine(system, states, **begins)
-        commands = Commands(engine)
-        self.commands = commands.names
+        commands = Commands(engine, moves_air=moves_air)
+        self.commands, self.air = commands.names, commands.air
         self._structure = tapes.Structure(
             engine.member_body, engine.member_pose, commands, engine.n_cables, len(system.joints)
         )

@@ -32,7 +32,7 @@ class Commanded(NamedTuple):
 
 
 @inlined
-def write_commands(ints, floats, wrenches, speeds, efforts, angles, windings, commanded):
+def write_commands(ints, floats, wrenches, speeds, efforts, angles, windings, air, commanded):
     """Inputs of a period into the memory; a change of inputs takes them up.
 
     Args:
@@ -41,11 +41,12 @@ def write_commands(ints, floats, wrenches, speeds, efforts, angles, windings, co
         efforts: of all motors, (n,).
         angles: of all swashplates, (n, 3).
         windings: accelerations of winches, (n,) (W.3).
+        air: its velocity at all bodies, (3,) m/s in W, or none: as it was.
         commanded: what they go to.
     """
     world = memory.views(ints, floats)
     t = world.scalars[memory.TIME]
-    apply_inputs(world, wrenches, speeds, floats[0:0])  # no wind
+    apply_inputs(world, wrenches, speeds, air)
     if efforts.shape[0] > 0:
         command_efforts(world.joints, commanded.motors, t, efforts, commanded.limits, False)
     if angles.shape[0] > 0:
@@ -66,24 +67,28 @@ class Commands:
 
     Args:
         engine: the world.
+        moves_air: whether the velocity of the air, the same everywhere, is one of them.
 
     Attributes:
         names: of all numbers: ``quad1.thrust`` (N), ``quad1.moment_x`` (N m), ..., ``rotor1`` (rad/s), joints (N m or
-            N), ``disc1.collective`` (rad), ..., ``cable1`` of winches (m/s^2).
+            N), ``disc1.collective`` (rad), ..., ``cable1`` of winches (m/s^2), ``air_x`` (m/s), ...
         commanded: what they go to.
+        air: where the air is among them.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, moves_air: bool = False) -> None:
         motors = ~engine.joints.is_driven
         winches = [k for k in engine.winches.cables if k not in engine.winches.drums]
         self.names = [*inputs_of(engine).names, *(f"cable{k + 1}" for k in winches)]
+        self.air = slice(len(self.names), len(self.names) + 3 * moves_air)
+        self.names += ["air_x", "air_y", "air_z"] if moves_air else []
         rows = engine.joints.rows(motors) if len(engine.joints) else np.zeros(0, np.int64)
         limits = engine.joints.limits[motors] if len(engine.joints) else np.zeros(0)
         routes = engine.world.constraint_int[winches, memory.ROUTED] - 1
         self.commanded = Commanded(rows, limits, np.array(routes, np.int64))
         n = len(engine.system.inputs)
         self._edges = np.cumsum(
-            [4 * n, len(engine.system.rotors), len(rows), 3 * len(engine.swash)]
+            [4 * n, len(engine.system.rotors), len(rows), 3 * len(engine.swash), len(winches)]
         )
 
     def lasting(self, engine: Engine, lags: Iterable[tuple[tuple[Lag, int], Seed]]) -> list[Seed]:
@@ -95,7 +100,7 @@ class Commands:
         """
         nothing = np.zeros(0, np.int64), np.zeros(0)
         seeds: list[Seed] = [nothing] * len(self.names)
-        wrenches, rotors, motors, _ = self._edges
+        wrenches, rotors, motors, *_ = self._edges
         places = {
             "rotors": {int(row): wrenches + i for i, row in enumerate(engine.rotors.order)},
             "joints": {int(row): rotors + i for i, row in enumerate(self.commanded.motors)},
@@ -109,10 +114,10 @@ class Commands:
         return seeds
 
     def split(self, commands: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Commands (..., n) by what they go to: (..., n_inputs, 4), rotors, motors, (..., n_discs, 3), winches."""
-        wrenches, speeds, efforts, angles, windings = np.split(commands, self._edges, axis=-1)
+        """Commands (..., n) by what they go to: (..., n_inputs, 4), rotors, motors, (..., n_discs, 3), winches, air."""
+        wrenches, speeds, efforts, angles, *others = np.split(commands, self._edges, axis=-1)
         start = commands.shape[:-1]
         parts = (
-            wrenches.reshape(*start, -1, 4), speeds, efforts, angles.reshape(*start, -1, 3), windings,
+            wrenches.reshape(*start, -1, 4), speeds, efforts, angles.reshape(*start, -1, 3), *others,
         )  # fmt: skip
         return tuple(np.ascontiguousarray(part) for part in parts)

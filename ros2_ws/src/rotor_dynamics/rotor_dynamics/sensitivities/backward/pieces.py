@@ -145,7 +145,7 @@ def fly_pieces(
     """
     world = memory.views(ints, floats)
     head = world.head
-    wrenches, speeds, efforts, angles, windings = commands
+    wrenches, speeds, efforts, angles, windings, air = commands
     while place < end and piece < pieces.smooth.shape[0]:
         note(world, floats, cells, piece, pieces)
         period = (place - 1) // (steps + 3)
@@ -160,7 +160,7 @@ def fly_pieces(
             pieces.kinds[piece] = COMMAND
             write_commands(
                 ints, floats, wrenches[period], speeds[period], efforts[period], angles[period], windings[period],
-                commanded,
+                air[period], commanded,
             )  # fmt: skip
         elif within == 1:
             pieces.kinds[piece] = CHANGE

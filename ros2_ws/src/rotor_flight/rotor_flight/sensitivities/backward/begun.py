@@ -60,7 +60,7 @@ class Begun:
                     f"backward: {scenario.name!r} has {what}; it is differentiated forward only "
                     "(rotor.sensitivities)."
                 )
-        self.plant = plant_of(simulation, "backward")
+        self.plant = plant_of(simulation, "backward", tells_air=True)
         engine = simulation.engine
         engine.set_wind(np.tile(self.plant["wind"], (len(engine.system.bodies), 1)))
         engine.count_events()
@@ -100,6 +100,11 @@ class Begun:
         times = self.loop.simulation.times(0, periods)
         return self.loop.following(times)[1], self.loop.arms.sample(times - START_TIME)
 
+    def air(self, periods: int) -> np.ndarray:
+        """Velocity of the air in every period, (periods, 3) m/s in W, or (periods, 0) where it is steady; ask once."""
+        moves = self.plant["moves_air"]
+        return self.loop.simulation.wind_ahead(0, periods) if moves else np.zeros((periods, 0))
+
     def plant_after(self, commands: np.ndarray) -> dict[str, Any]:
         """The plant at the start, whose rotors and motors have been commanded so for long."""
 
@@ -121,5 +126,5 @@ class Begun:
     def engine(self, commands: np.ndarray) -> Engine:
         """Engine of :meth:`plant_after`."""
         plant = self.plant_after(commands)
-        del plant["steps"]
+        del plant["steps"], plant["moves_air"]
         return start_engine(**plant)

@@ -7,6 +7,7 @@ from rotor_dynamics.compiled_world import (
     hold_efforts,
     hold_speeds,
     hold_swash,
+    hold_wind,
     hold_wrenches,
     read_joints,
 )
@@ -63,7 +64,7 @@ def decided_numbers(seen, joints, since, wanted, law, out):
 
 
 @kernel_without_gil
-def fly_noted(world, arms, law, since, wanted, steps, numbers, noted, commands, kept):
+def fly_noted(world, arms, law, since, wanted, air, steps, numbers, noted, commands, kept):
     """Fly under a law, as :func:`rotor_flight.compiled.flights.fly_world` does, and note what it remembers.
 
     Args:
@@ -72,6 +73,7 @@ def fly_noted(world, arms, law, since, wanted, steps, numbers, noted, commands, 
             of these joints.
         law: as for :func:`decided_numbers`; its numbers are views of ``numbers``.
         since, wanted: of all periods, (N, n_teams) s and (N, n_joints, 3).
+        air: its velocity in all periods, (N, 3) m/s, or (N, 0): as it was; rows of the bodies in it.
         steps: of a period.
         numbers: of the law, (n,), changed.
         noted: those that are noted before every period, (n_noted,).
@@ -85,12 +87,18 @@ def fly_noted(world, arms, law, since, wanted, steps, numbers, noted, commands, 
     of_joints, most_effort, joints = arms
     _, _, efforts, command, _, (_, _, rotors), helicopters = law
     n_arms = efforts.shape[0]
+    winds, airy = air
     for i in range(since.shape[0]):
         for c in range(noted.shape[0]):
             kept[i, c] = numbers[noted[c]]
         member_motion(ints, floats, member_body, member_pose, motion)
         read_joints(ints, floats, of_joints, joints)
         decided_numbers(motion, joints, since[i], wanted[i], law, commands[i])
+        if winds.shape[1] > 0:
+            hold_wind(ints, floats, airy, winds[i])
+            status = run(ints, floats, 0)
+            if status != OK:
+                return status
         if n_arms > 0:
             hold_efforts(ints, floats, of_joints[:n_arms], efforts, most_effort, i == 0)
         if rotors[0]:

@@ -43,6 +43,7 @@ class LoopGradient:
     Attributes:
         parameters: with the numbers at the places that were asked for, (n_parameters,).
         plans: with the coefficients of the plan of every team, as :attr:`rotor_core.plans.plan.Plan.coefficients`.
+        air: with the velocity of the air in every period, (N, 3), or (N, 0) where it is steady.
         start: with the coordinates of the start, as of :class:`~rotor_dynamics.sensitivities.coordinates.Coordinates`,
             but for what lags, which the first commands find as they want it.
         doubt: first place where it may not exist; None: nothing is known.
@@ -50,6 +51,7 @@ class LoopGradient:
 
     parameters: np.ndarray
     plans: dict[str, np.ndarray]
+    air: np.ndarray
     start: np.ndarray
     doubt: Doubt | None
 
@@ -57,8 +59,8 @@ class LoopGradient:
 class LoopFunction:
     """Flights of a scenario under its law, as a function of its numbers, for derivatives backward.
 
-    For teams of multirotors, arms and helicopters under laws of the suite, with true states, in steady air. What was
-    recorded of one flight serves the next.
+    For teams of multirotors, arms and helicopters under laws of the suite, with true states, in air that is the same
+    everywhere: steady, with gusts, turbulent. What was recorded of one flight serves the next.
 
     Args:
         scenario: what flies, or the name or path of it.
@@ -143,6 +145,7 @@ class LoopFlight:
         if not begun.block.has_form_of(tapes.block):
             raise ContractError("backward: a law of another form needs a function of its own.")
         self._since, self._wanted = begun.given(n)
+        self._air = begun.air(n)
         self.time = begun.loop.simulation.times(0, n + 1) - START_TIME
         self.commands = np.zeros((n, tapes.given.n_commands))
         self._kept = np.zeros((n, len(tapes.noted)))
@@ -161,8 +164,9 @@ class LoopFlight:
         )  # fmt: skip
         rows = joints.rows(np.ones(len(joints), bool))[begun.joints]
         arms = rows, joints.limits[: begun.n_joints], np.zeros((len(rows), 2))
+        air = self._air, np.array(engine.topology.rows, np.int64)
         status = fly_noted(
-            world, arms, begun.block.tree(numbers), self._since, self._wanted, begun.plant["steps"], numbers,
+            world, arms, begun.block.tree(numbers), self._since, self._wanted, air, begun.plant["steps"], numbers,
             tapes.noted, self.commands, self._kept,
         )  # fmt: skip
         if status != OK:
@@ -173,6 +177,7 @@ class LoopFlight:
     def _under_commands(self) -> None:
         commands = np.zeros((len(self.commands), len(self._flights.commands)))
         commands[:, self._function._tapes.commands_at] = self.commands
+        commands[:, self._flights.air] = self._air
         self._flight: AdjointFlight = self._flights.fly(commands)
         self.states, self.tensions = self._flight.states, self._flight.tensions
         self.joints = self._flight.joints
@@ -243,11 +248,12 @@ class LoopFlight:
         with_law = law.at_the_start()
         since, wanted = np.split(law.with_more, [self._since.shape[1]], axis=1)
         poses = self._engine.member_pose
+        with_air = found.commands[:, self._flights.air]
         own = np.array(
             [
-                with_law @ a + np.sum(since * b) + np.sum(wanted * c.reshape(wanted.shape))
+                with_law @ a + np.sum(since * b) + np.sum(wanted * c.reshape(wanted.shape)) + np.sum(with_air * d)
                 + slope_with_poses(self.states, found.states, poses, moved)
-                for _, a, b, c, moved in asked
+                for _, a, b, c, d, moved in asked
             ]
         )  # fmt: skip
         loop = self._begun.loop
@@ -256,26 +262,27 @@ class LoopFlight:
             for team, packed in zip(loop.controller.teams, self._begun.law[0], strict=True)
         }
         free = len(found.start) - len(self._flights.coordinates.lags)
-        return LoopGradient(found.seeds + own.reshape(-1), plans, found.start[:free], found.doubt)
+        own += found.seeds
+        return LoopGradient(own.reshape(-1), plans, with_air, found.start[:free], found.doubt)
 
     def _settings(self, parameters: Sequence[str]) -> list[list[np.ndarray]]:
         """Derivatives with the numbers at places.
 
-        Of the memory of the engine, the law, times, wishes for joints, and the poses of members in their bodies.
+        Of the memory of the engine, the law, times, wishes for joints, the air, and poses of members in their bodies.
         """
         if not len(parameters):
             return []
         variations = Variations(self._scenario, list(checked_places(parameters)))
 
-        def settings(begun: Begun, engine: Engine) -> tuple[np.ndarray, ...]:
+        def settings(begun: Begun, engine: Engine, air: np.ndarray) -> tuple[np.ndarray, ...]:
             given = begun.given(len(self.commands))
-            return engine.floats, begun.block.numbers, *given, engine.member_pose, engine.ints
+            return engine.floats, begun.block.numbers, *given, air, engine.member_pose, engine.ints
 
         def varied(place: str, number: float) -> tuple[np.ndarray, ...]:
             begun = Begun(variations.changed(place, number), self._plans)
-            return settings(begun, begun.engine(self.commands[0]))
+            return settings(begun, begun.engine(self.commands[0]), begun.air(len(self.commands)))
 
-        middle, asked = settings(self._begun, self._engine), []
+        middle, asked = settings(self._begun, self._engine, self._air), []
         rounding = SEARCHED if self._engine.presses else ROUNDING
         for place in parameters:
             at = variations.value(place)
