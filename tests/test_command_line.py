@@ -161,6 +161,20 @@ def test_mistakes_are_one_clear_line(arguments, message, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_all_mistakes_of_a_file_are_told_at_once(tmp_path):
+    file = tmp_path / "mine.yaml"
+    file.write_text(
+        "schema: 1\nmodel: {vehicles: [{use: crazyflie, mas_kg: 0.03}]}\n"
+        "controller: {use: quadrotr}\ntrajectory: {type: hover}\nseed: many\n"
+    )
+    out = rotor("fly", str(file), cwd=tmp_path)
+    assert out.returncode == 2 and "Traceback" not in out.stderr
+    lines = out.stderr.splitlines()
+    assert all(line.startswith(f"error: {file}:") for line in lines)
+    for place in (":2: model.vehicles[0].mas_kg", ":3: controller.use", ":5: seed"):
+        assert sum(place in line for line in lines) == 1
+
+
 def test_results_are_never_overwritten(tmp_path):
     (tmp_path / "precious.txt").write_text("keep")
     out = rotor("fly", "hover", "--out", str(tmp_path))

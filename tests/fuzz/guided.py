@@ -119,7 +119,8 @@ def main() -> None:
             with np.errstate(all="ignore"):
                 read(work / name)
         except RotorError as error:
-            check_line(str(error))
+            for line in (str(error), *error.lines):
+                check_line(line)
 
     options = [
         str(corpus),

@@ -144,7 +144,7 @@ def _reason(error: BaseException) -> str:
 def judge(suite: str, attempt: Callable[[np.random.Generator, int], str]) -> None:
     """Give every input of a suite to ``attempt``, which returns its verdict or raises.
 
-    A RotorError with one clear line is a refusal; everything else that is raised is a failure.
+    A RotorError with clear lines, one a mistake, is a refusal; everything else that is raised is a failure.
     """
     tally = Tally(suite)
     for number in budget.numbers(suite):
@@ -153,7 +153,8 @@ def judge(suite: str, attempt: Callable[[np.random.Generator, int], str]) -> Non
                 try:
                     verdict = attempt(budget.stream(suite, number), number)
                 except RotorError as error:
-                    check_line(str(error))
+                    for line in (str(error), *error.lines):
+                        check_line(line)
                     verdict = REFUSED
         except (Exception, SystemExit) as error:  # whatever it is, it is told
             tally.fail(number, _reason(error))

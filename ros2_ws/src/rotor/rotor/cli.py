@@ -98,9 +98,13 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def _lines(text: str) -> str:
-    """A message whose foreign parts cannot steer a terminal; the last words of a node are lines."""
-    return "\n".join(map(printable, text.split("\n")))
+def _tell(error: RotorError) -> None:
+    """Say what is wrong, in a line for every mistake.
+
+    The last words of a node are lines. Foreign parts of a message cannot steer a terminal.
+    """
+    for line in error.lines:
+        print("error:", "\n".join(map(printable, line.split("\n"))), file=sys.stderr)
 
 
 def _interrupt(_: int, frame: FrameType | None) -> None:
@@ -135,12 +139,12 @@ def _hear_again(ignored: sys.UnraisableHookArgs) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; a user's mistake is one line on stderr and exit code 2, a simulation that cannot go on code 3."""
+    """Run a command; a user's mistake is a line on stderr and exit code 2, a simulation that cannot go on code 3."""
     take_one_thread(os.environ)
     try:
         options = parser().parse_args(arguments)
     except RotorError as error:
-        print(f"error: {_lines(str(error))}", file=sys.stderr)
+        _tell(error)
         return 2
     signal.signal(signal.SIGINT, _interrupt)  # also where a parent ignores it
     signal.signal(signal.SIGTERM, _interrupt)  # end like Ctrl-C: close what is open
@@ -151,7 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()  # what Python says of a full disk while it ends nobody hears
         return code
     except RotorError as error:
-        print(f"error: {_lines(str(error))}", file=sys.stderr)
+        _tell(error)
         return 3 if isinstance(error, SolverError) else 2
     except ModuleNotFoundError as error:
         if not (text := remedy(error)):

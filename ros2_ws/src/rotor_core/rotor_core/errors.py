@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
 
 def printable(text: str) -> str:
     """A text whose foreign parts cannot steer a terminal or begin a line: what cannot be shown is written out."""
@@ -13,12 +16,62 @@ def printable(text: str) -> str:
 class RotorError(Exception):
     """Base of everything this suite raises on purpose."""
 
+    @property
+    def lines(self) -> list[str]:
+        """All that it has to tell a user, mistake by mistake."""
+        return [str(self)]
+
 
 class ConfigError(RotorError):
     """A file or an option given by the user is wrong; the text, one line, names file, line and remedy."""
 
     def __init__(self, text: str) -> None:
         super().__init__(printable(text))
+
+
+class ConfigErrors(ConfigError):
+    """Several mistakes in what a user gave; the text is that of the first, and how many there are beside it.
+
+    Args:
+        errors: two or more.
+    """
+
+    def __init__(self, errors: Sequence[ConfigError]) -> None:
+        self._lines = list(dict.fromkeys(line for error in errors for line in error.lines))
+        more = len(self._lines) - 1
+        beside = f" (And {more} more.)" if more else ""
+        super().__init__(self._lines[0] + beside)
+
+    @property
+    def lines(self) -> list[str]:
+        """All of them, a line each."""
+        return self._lines
+
+
+class Mistakes:
+    """Collects mistakes, so that a user hears of all at once."""
+
+    def __init__(self) -> None:
+        self._found: list[ConfigError] = []
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """What is wrong inside is kept, and what follows goes on."""
+        try:
+            yield
+        except ConfigError as error:
+            self._found.append(error)
+
+    def tell(self) -> None:
+        """Raise what was kept.
+
+        Raises:
+            ConfigError: there was something.
+        """
+        if len(self._found) > 1:
+            raise ConfigErrors(self._found) from self._found[0]
+        if self._found:
+            raise self._found[0]
 
 
 class ModelError(RotorError):

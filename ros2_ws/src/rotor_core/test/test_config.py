@@ -163,6 +163,24 @@ def test_mistakes_are_explained(old, new, message):
     assert str(caught.value).isprintable() and len(str(caught.value)) < 1000
 
 
+def test_all_mistakes_are_told_at_once():
+    """A line each, with its place; the text of the error is the first, because others quote it in a line."""
+    text = GOOD.replace("seed: 3", "sed: 3\nduration: 1").replace("radius_m: 1.0", "radius_m: -1.0")
+    text = text.replace("- {use: bar}", "- {use: baar}").replace("period_s: 10.0", "period: 10.0")
+    with pytest.raises(ConfigError) as caught:
+        load(text)
+    told = caught.value.lines
+    wanted = [
+        r":8: model\.payloads\[0\]\.use: 'baar'", r":12: trajectory\.radius_m: must be > 0",
+        r":12: trajectory\.period: unknown key", r":14: sed: unknown key", r":15: duration: unknown key",
+    ]  # fmt: skip
+    assert len(told) == len(wanted), told  # what is misspelt is not missing, too
+    for message in wanted:
+        assert sum(re.search(message, line) is not None for line in told) == 1, (message, told)
+    assert str(caught.value) == f"{told[0]} (And 4 more.)"
+    assert all(line.isprintable() for line in told)
+
+
 def test_a_point_mass_does_not_turn():
     """Its angles and rates were dropped without a word; on a rigid link they turn what hangs on it."""
     text = dump_scenario(load_scenario("dragonfly_point_mass"))

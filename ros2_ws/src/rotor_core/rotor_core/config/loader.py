@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -39,7 +40,7 @@ from rotor_core.config.yaml.structure import (
     suggestion,
 )
 from rotor_core.config.yaml.tree import Tree, parse_tree, read_tree, tree_of
-from rotor_core.errors import ConfigError
+from rotor_core.errors import ConfigError, Mistakes
 
 WITH_PATH = ("library", "planned")
 """Types of controllers whose ``path`` names a file."""
@@ -192,23 +193,28 @@ def scenario_from_tree(tree: Tree, name: str = "scenario") -> Scenario:
     """Build a scenario from a YAML tree; see :func:`load_scenario`."""
     root = mapping_of(tree, "the file")
     check_schema(tree)
-    if "model" in root:
-        root["model"] = _resolve_model(root["model"], _air(root))
-    for key, folder in (("controller", "controllers"), ("trajectory", "trajectories")):
-        if key in root:
-            root[key] = _used(root[key], folder, key)
-    if "controller" in root:
-        root["controller"] = _with_path(root["controller"])
-    if "trajectory" in root and "mission" in root:
-        raise ConfigError(
-            f"{root['mission'].place}: mission: must not be given together with a trajectory. Remove one of them."
-        )
-    if "trajectory" in root:
-        root["trajectory"] = _with_waypoints(root["trajectory"])
-    if "environment" in root:
-        root["environment"] = _with_wind_file(with_obstacle_files(root["environment"]))
+    mistakes, wrong = Mistakes(), set[str]()
+    resolvers: dict[str, Callable[[Tree], Tree]] = {
+        "model": lambda tree: _resolve_model(tree, _air(root)),
+        "controller": lambda tree: _with_path(_used(tree, "controllers", "controller")),
+        "trajectory": lambda tree: _with_waypoints(_used(tree, "trajectories", "trajectory")),
+        "environment": lambda tree: _with_wind_file(with_obstacle_files(tree)),
+    }
+    for key, resolve in resolvers.items():
+        if key not in root:
+            continue
+        wrong.add(key)
+        with mistakes.kept():
+            root[key] = resolve(root[key])
+            wrong.discard(key)
+    with mistakes.kept():
+        if "trajectory" in root and "mission" in root:
+            raise ConfigError(
+                f"{root['mission'].place}: mission: must not be given together with a trajectory. Remove one of them."
+            )
     root.setdefault("name", tree.with_value(name))
-    scenario = with_pegs(build(Scenario, tree.with_value(root)), tree)
+    whole = build(Scenario, tree.with_value(root), mistakes=mistakes, wrong=wrong)
+    scenario = with_pegs(whole, tree)
     check_references(scenario, tree)
     if scenario.model.cables:
         from rotor_core.config.initial import initial_states  # it needs plant_model

@@ -280,7 +280,8 @@ def run(
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
     except (RotorError, ParameterException) as error:
-        print(f"error: {error}", file=sys.stderr, flush=True)
+        for line in error.lines if isinstance(error, RotorError) else [str(error)]:
+            print(f"error: {line}", file=sys.stderr, flush=True)
         return 2
     finally:
         # from C, because whoever hangs may hold the GIL; to the real standard error, because a caller may replace it

@@ -11,11 +11,11 @@ import functools
 import math
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from rotor_core.config.yaml.tree import Tree
-from rotor_core.errors import ConfigError
+from rotor_core.errors import ConfigError, Mistakes
 from rotor_core.registry import Registry
 
 LONGEST_WORD = 200
@@ -49,12 +49,26 @@ def bounded(
     return dataclasses.field(default=default, metadata={"gt": gt, "ge": ge, "le": le, "lt": lt})
 
 
-def build(cls: type, tree: Tree, path: str = "") -> Any:
+def build(
+    cls: type,
+    tree: Tree,
+    path: str = "",
+    *,
+    mistakes: Mistakes | None = None,
+    wrong: Collection[str] = (),
+) -> Any:
     """Make a ``cls`` from a mapping.
+
+    Args:
+        cls: a dataclass.
+        tree: the mapping.
+        path: of the keys that lead to it.
+        mistakes: found before, to be told together with those found here.
+        wrong: keys that these are about, which are not looked at.
 
     Raises:
         ConfigError: with file, line, the dotted path of the key, what is required and what was
-            found.
+            found; of all keys that are wrong.
     """
     if isinstance(tree.value, str) and hasattr(cls, "SHORTHAND"):
         tree = tree.with_value({cls.SHORTHAND: tree})
@@ -63,20 +77,27 @@ def build(cls: type, tree: Tree, path: str = "") -> Any:
             f"{tree.place}: {path or 'the file'}: must be a mapping of keys, got {describe(tree.value)}."
         )
     hints, fields = _fields(cls)
+    mistakes, values = mistakes or Mistakes(), {}
     for key, child in tree.value.items():
-        if key not in fields:
-            raise ConfigError(
-                f"{child.place}: {_join(path, key)}: unknown key {describe(key)}"
-                f"{_former(cls, key) or suggestion(key, list(fields))}"
-            )
-    values = {}
+        where = _join(path, key)
+        with mistakes.kept():
+            if key not in fields:
+                raise ConfigError(
+                    f"{child.place}: {where}: unknown key {describe(key)}"
+                    f"{_former(cls, key) or suggestion(key, list(fields))}"
+                )
+            if key not in wrong:
+                values[key] = convert(hints[key], child, where)
+                _check_range(values[key], fields[key], child, where)
+    misspelt = {_nearest(key, list(fields)) for key in tree.value if key not in fields}
     for name, field in fields.items():
-        if name in tree.value:
-            child = tree.value[name]
-            values[name] = convert(hints[name], child, _join(path, name))
-            _check_range(values[name], field, child, _join(path, name))
-        elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-            raise ConfigError(f"{tree.place}: {_join(path, name)}: is missing.")
+        needed = (
+            field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        )
+        with mistakes.kept():
+            if needed and name not in tree.value and name not in misspelt:
+                raise ConfigError(f"{tree.place}: {_join(path, name)}: is missing.")
+    mistakes.tell()
     try:
         return cls(**values)
     except EntryError as error:
@@ -113,7 +134,9 @@ def convert(hint: Any, tree: Tree, path: str) -> Any:
     if origin is dict:
         if not isinstance(value, dict):
             raise ConfigError(f"{tree.place}: {path}: must be a mapping, got {describe(value)}.")
-        return {k: convert(arguments[1], v, _join(path, k)) for k, v in value.items()}
+        keys = list(value)
+        found = _convert_all((arguments[1], value[k], _join(path, k)) for k in keys)
+        return dict(zip(keys, found, strict=True))
     if dataclasses.is_dataclass(hint):
         return build(typing.cast(type, hint), tree, path)
     if hint is float and isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -192,17 +215,27 @@ def _convert_tuple(arguments: tuple, tree: Tree, path: str) -> tuple:
     if not isinstance(tree.value, list):
         raise ConfigError(f"{tree.place}: {path}: must be a list, got {describe(tree.value)}.")
     if len(arguments) == 2 and arguments[1] is Ellipsis:
-        return tuple(
-            convert(arguments[0], child, f"{path}[{i}]") for i, child in enumerate(tree.value)
+        return _convert_all(
+            (arguments[0], child, f"{path}[{i}]") for i, child in enumerate(tree.value)
         )
     if len(tree.value) != len(arguments):
         raise ConfigError(
             f"{tree.place}: {path}: must have {len(arguments)} entries, got {len(tree.value)}."
         )
-    return tuple(
-        convert(a, child, f"{path}[{i}]")
+    return _convert_all(
+        (a, child, f"{path}[{i}]")
         for i, (a, child) in enumerate(zip(arguments, tree.value, strict=True))
     )
+
+
+def _convert_all(parts: Iterable[tuple[Any, Tree, str]]) -> tuple:
+    """Convert values; what is wrong with any of them is told together."""
+    mistakes, out = Mistakes(), []
+    for hint, tree, path in parts:
+        with mistakes.kept():
+            out.append(convert(hint, tree, path))
+    mistakes.tell()
+    return tuple(out)
 
 
 def _check_range(value: Any, field: dataclasses.Field, tree: Tree, path: str) -> None:
@@ -262,11 +295,16 @@ def _former(cls: type, key: str) -> str:
 def suggestion(word: Any, known: list) -> str:
     """End of a message: ``; did you mean ...?`` for the nearest known word, else the known ones."""
     words = [str(k) for k in known]
+    if near := _nearest(word, words):
+        return f'; did you mean "{near}"?'
+    return f". Known: {', '.join(words) or 'none'}."
+
+
+def _nearest(word: Any, words: list[str]) -> str:
+    """The word that was probably meant, or an empty text."""
     longer = [k for k in words if k.startswith(f"{word}_")]  # a key without its unit
     near = longer or difflib.get_close_matches(str(word), words, n=1, cutoff=0.6)
-    if near:
-        return f'; did you mean "{near[0]}"?'
-    return f". Known: {', '.join(words) or 'none'}."
+    return near[0] if near else ""
 
 
 def word(text: str) -> str:
