@@ -15,6 +15,7 @@ from rotor_control.gains import (
 from rotor_control.laws.limits import clamp_norm
 from rotor_core.kernels.jit import kernel
 from rotor_core.math.vec3 import add, get3, sub, times
+from rotor_core.numbers.derivatives import counts
 from rotor_core.reference import ACCELERATION, POSITION, VELOCITY
 
 
@@ -33,7 +34,9 @@ def integrate_unless_held(memory, error, period, held):
     integrate(memory, error, period)
     if held > 0.0:
         for i in range(3):
-            if abs(memory[i]) > abs(before[i]):
+            grows = abs(memory[i]) > abs(before[i])
+            # from nothing it can only grow
+            if grows or (memory[i] == 0.0 and before[i] == 0.0 and counts(memory[i])):
                 memory[i] = before[i]
     return memory[0], memory[1], memory[2]
 

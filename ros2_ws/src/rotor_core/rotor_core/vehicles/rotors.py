@@ -17,6 +17,7 @@ import numpy as np
 from rotor_core.config.model import Rotors
 from rotor_core.config.yaml.units import rad_s_from_rpm
 from rotor_core.kernels.jit import inlined, kernel
+from rotor_core.numbers.derivatives import counts as varies
 
 THRUST_TOLERANCE = 1e-9
 """A rotor counts as within its limits up to this, N, so that a limited command passes unchanged a second time."""
@@ -147,12 +148,16 @@ def rotor_limits(sets: Sequence[RotorSet], *, can_stop: bool = False) -> RotorLi
 
 @inlined
 def _fraction(base, change, low, high):
-    """Largest fraction in 0..1 of ``change`` that keeps ``base + fraction * change`` between the limits."""
+    """Largest fraction in 0..1 of ``change`` that keeps ``base + fraction * change`` between the limits.
+
+    Of no change all, but for its derivatives: at a limit there is no room for them.
+    """
     if change > 0.0:
         return min(1.0, max(0.0, (high - base) / change))
     if change < 0.0:
         return min(1.0, max(0.0, (low - base) / change))
-    return 1.0
+    at_limit = base >= high - THRUST_TOLERANCE or base <= low + THRUST_TOLERANCE
+    return 0.0 if at_limit and varies(change) else 1.0
 
 
 @inlined
@@ -208,6 +213,8 @@ def limit_wrench(unmixing, count, limits, wrench):
     wrench[0] = min(max(wrench[0], least), most)
     fraction = 1.0
     for i in range(count):
+        if unmixing[i, 3] == 0.0:  # it takes no part in yaw
+            continue
         base = unmixing[i, 0] * wrench[0] + _tilt(unmixing, wrench, i)
         change = unmixing[i, 3] * wrench[3]
         fraction = min(fraction, _fraction(base, change, limits[i, 0], limits[i, 1]))

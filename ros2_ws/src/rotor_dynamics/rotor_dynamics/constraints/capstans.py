@@ -13,6 +13,7 @@ from rotor_core.kernels.jit import constants, inlined
 from rotor_core.kernels.link import FLAG, INT, WORLD, linked
 from rotor_core.math.factor import eliminate, solve
 from rotor_core.math.vec3 import cross, dot, get3, scale, sub
+from rotor_core.numbers.derivatives import counts
 from rotor_dynamics import memory
 from rotor_dynamics.constraints.routes import (
     cable_routes,
@@ -63,7 +64,7 @@ def grasp(world, c, state, slope):
     total = 0.0
     for p in range(world.route_int[c, memory.CAPSTAN_PIN], world.route_int[c, memory.LAST_PIN] + 1):
         friction, i = world.pins[p, memory.PIN_FRICTION], world.pin_int[p, memory.PIN_SHEAVE] - 1
-        if friction == 0.0:
+        if not counts(friction):
             continue
         if i < 0:
             total += friction * bend_at(world, p)

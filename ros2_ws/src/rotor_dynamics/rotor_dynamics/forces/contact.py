@@ -393,6 +393,8 @@ def move_anchors(ints, floats, which_state, t):
         length = sqrt(dot(stretch, stretch))
         if length > longest:
             stretch = scale(longest / length, stretch)
+        elif longest == 0.0:  # it holds nothing yet, whatever small change comes
+            stretch = scale(0.0, stretch)
         ci[memory.TOUCHES], ci[memory.FACE] = 1, face
         put3(contact, memory.STRETCH, stretch)
         put3(contact, memory.ANCHOR, sub(p, stretch))

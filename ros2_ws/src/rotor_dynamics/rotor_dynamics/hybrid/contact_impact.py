@@ -12,7 +12,7 @@ from math import inf
 from rotor_core.kernels.jit import constants, inlined
 from rotor_core.kernels.link import FLAG, FLOAT, INT, WORLD, linked
 from rotor_core.math.vec3 import add, apply, dot, get3, get9, put3, scale
-from rotor_core.numbers.derivatives import has_derivatives
+from rotor_core.numbers.derivatives import counts, has_derivatives
 from rotor_dynamics import memory
 from rotor_dynamics.collisions.features import PART, sphere_gap
 from rotor_dynamics.collisions.law import (
@@ -38,7 +38,7 @@ from rotor_dynamics.collisions.press import (
     restart,
 )
 from rotor_dynamics.constraints.unilateral import EVERYTHING, evaluate
-from rotor_dynamics.hybrid.doubts import doubt_flush
+from rotor_dynamics.hybrid.doubts import BEGINS, doubt_flush, note_doubt
 from rotor_dynamics.hybrid.guards import NO_CABLE
 from rotor_dynamics.hybrid.impact import (
     ACCELERATION,
@@ -124,7 +124,10 @@ def bounce(ints, floats, world, n, n_cables):
     for i in range(n):
         row, m = world.touches[i], world.touch_int[i, memory.TOUCH_MEETING]
         share = world.meetings[m, memory.MEETING_RESTITUTION]
-        if row[memory.CLOSING] > world.scalars[memory.REST_SPEED] and share > 0.0:
+        comes_fast = row[memory.CLOSING] > world.scalars[memory.REST_SPEED]
+        if comes_fast and share == 0.0 and counts(share):
+            note_doubt(world, BEGINS, NO_CABLE, world.scalars[memory.STRUCK_AT])
+        if comes_fast and share > 0.0:
             more = share * row[memory.TOUCH_IMPULSE]
             if more > 0.0:
                 row[memory.LEAST_IMPULSE] = row[memory.TOUCH_IMPULSE] + more

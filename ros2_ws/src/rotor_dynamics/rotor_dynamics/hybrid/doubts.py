@@ -20,9 +20,10 @@ from rotor_dynamics.hybrid.guards import (
     guard_at_start,
 )
 
-NO_DOUBT, GRAZES, NEARLY, TOGETHER, FLUSH, ANCHORED, PRESSES = constants(*range(7))
+NO_DOUBT, GRAZES, NEARLY, TOGETHER, FLUSH, ANCHORED, PRESSES, AT_END, BEGINS = constants(*range(9))
 """Values of DOUBT: an event that grazes, that nearly happens, two that happen together, bodies that meet flush, contact
-with friction springs that begins, a cable that goes slack because bodies come to press."""
+with friction springs that begins, a cable that goes slack because bodies come to press, an event just where a step
+ends, restitution that is varied from zero."""
 
 CLOSE = 1e-9
 """A guard this near decides by rounding of inputs: m, rad, or a share of the largest tension of the step."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 from math import sqrt
 
 from rotor_core.kernels.jit import constants, inlined, kernel
+from rotor_core.numbers.derivatives import without_derivatives
 from rotor_dynamics import memory
 from rotor_dynamics.hybrid.pulling import AT_REST
 
@@ -159,7 +160,8 @@ def guard(world, kind, cable):
     if kind == TURNS:
         return turning(world, cable)
     if kind == REACHES_LENGTH:
-        return c[memory.GAP] - max(c[memory.GAP_0], 0.0)
+        # where it begins does not move with it: what is at its length there has come to it earlier or later
+        return c[memory.GAP] - max(without_derivatives(c[memory.GAP_0]), 0.0)
     return -c[memory.TENSION]
 
 

@@ -14,17 +14,19 @@ from rotor_core.kernels.jit import constants, inlined, kernel
 from rotor_core.kernels.link import FLOAT, FLOATS, INT, TABLES, WORLD, linked
 from rotor_core.numbers.derivatives import (
     as_variable,
+    counts,
     has_derivatives,
     rate_between,
     root_of,
     without_derivatives,
 )
 from rotor_dynamics import memory
-from rotor_dynamics.collisions.press import is_brief, press
+from rotor_dynamics.collisions.press import is_brief, meets_next, press
 from rotor_dynamics.forces.blades import remember_inflow
 from rotor_dynamics.forces.contact import move_anchors, passed_through
 from rotor_dynamics.hybrid.contact_impact import end_in_contact, feel, resume, strike_hulls
 from rotor_dynamics.hybrid.doubts import (
+    AT_END,
     PRESSES,
     doubt_anchors,
     doubt_event,
@@ -247,6 +249,8 @@ def run_to(ints, floats, t_end, times, out):
                 continue
             if pressed < h:  # something meets
                 kind, h = NONE, pressed
+            elif has_derivatives(h) and meets_next(world, world.head[memory.N_TOUCHING]) >= 0:
+                note_doubt(world, AT_END, NO_CABLE, t + h)
             tried = h
         finite = audit_end(world) and not is_lost(world)
         if not finite or is_coarse(ints, floats, world, h):
@@ -363,6 +367,8 @@ def run_to(ints, floats, t_end, times, out):
         if ends_change(ints, floats, world, events):
             return TOO_MANY_EVENTS
         if t >= t_end:
+            if has_derivatives(t) and counts(t - t_end):
+                note_doubt(world, AT_END, cable, t)
             world.scalars[memory.TIME] = t_end
             return OK
         kind, h = NONE, trial_length(world, t, t_end)

@@ -25,6 +25,7 @@ from rotor_core.math.vec3 import (
     scale,
     sub,
 )
+from rotor_core.numbers.derivatives import counts
 from rotor_core.numbers.lanes import possibly
 from rotor_dynamics import memory
 from rotor_dynamics.forces.drag import airspeed, drag_wrench, linear_drag, linear_drags_abreast
@@ -53,7 +54,7 @@ def sum_inputs(world, t):
         body = world.bodies[world.input_body[k]]
         for channel in range(4):
             value = u[memory.BIAS + channel]
-            if sinusoids and possibly(u[memory.AMPLITUDE + channel] != 0.0):
+            if sinusoids and possibly(counts(u[memory.AMPLITUDE + channel])):
                 value += u[memory.AMPLITUDE + channel] * sin(
                     u[memory.ANGULAR_FREQUENCY + channel] * t + u[memory.PHASE + channel]
                 )

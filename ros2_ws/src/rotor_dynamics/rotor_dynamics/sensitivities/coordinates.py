@@ -6,7 +6,7 @@ follow with a lag are part of the state. Equations (D.13), (D.16), docs/theory/s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -190,6 +190,20 @@ def numbers_of(floats: np.ndarray, part: np.ndarray) -> np.ndarray:
     steps = np.indices(part.shape).reshape(part.ndim, -1)
     strides = np.array(part.strides)[:, None] // part.itemsize
     return first + np.sum(steps * strides, axis=0)
+
+
+def parts_lags(engine: Engine, seeds: Iterable[Seed]) -> bool:
+    """True if a seed gives rotors whose lags are the same, of which the engine computes one, different ones."""
+    lags = indices(engine, engine.world.rotors[:, memory.LAG_RATE])
+    shares = np.flatnonzero(engine.world.rotor_int[:, memory.SAME_LAG])
+    if not len(shares):
+        return False
+    for where, by in seeds:
+        amounts = np.zeros(len(engine.floats))
+        np.add.at(amounts, where, by)
+        if np.any(amounts[lags[shares]] != amounts[lags[shares - 1]]):
+            return True
+    return False
 
 
 def seed_of(engine: Engine, command: Callable[[float], None], step: float) -> Seed:

@@ -68,6 +68,9 @@ def inputs_of(engine: Engine) -> Inputs:
             lambda by: engine.joints.write_efforts(asked + by @ place),
             STEPS["efforts"],
         )
+        bound = np.abs(asked[motors]) >= engine.joints.limits[motors]
+        for i in np.flatnonzero(bound):  # what is asked of them beyond that changes nothing
+            seeds[len(seeds) - len(motors) + i] = np.zeros(0, np.int64), np.zeros(0)
     if len(engine.swash):
         angles = world.discs[:, memory.SWASH : memory.SWASH + 3].copy()
         vary(

@@ -117,7 +117,7 @@ def linearize_steps(engine: Engine, n_steps: int) -> Transition:
     """Derivatives of the state after ``n_steps`` fixed steps with the state and the inputs now.
 
     Raises:
-        ContractError: fewer than one step, or rigid contact.
+        ContractError: fewer than one step, rigid contact, or no derivative.
         SolverError: the integration cannot go on.
     """
     if n_steps < 1:
@@ -129,6 +129,11 @@ def linearize_steps(engine: Engine, n_steps: int) -> Transition:
     cables = slice(0, engine.n_cables)
     moved = varied.jacobian(coordinates.read)
     pulls = varied.jacobian(lambda _, change: change.constraints[cables, memory.TENSION_0])
+    if not (np.isfinite(moved).all() and np.isfinite(pulls).all()):
+        raise ContractError(
+            "linearize_steps: there is no derivative: it is not finite, as that of a rotor with blades that stands in "
+            "air at rest. Begin beside this state."
+        )
     n = coordinates.n
     return Transition(
         coordinates.bodies, coordinates.joints, inputs.names, moved[:, :n], moved[:, n:],

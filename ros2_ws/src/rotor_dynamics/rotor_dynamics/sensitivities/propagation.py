@@ -17,7 +17,7 @@ from rotor_dynamics import memory
 from rotor_dynamics.constraints.unilateral import TAUT_ONLY, evaluate
 from rotor_dynamics.engine import Engine
 from rotor_dynamics.hybrid import doubts, impact, stepper
-from rotor_dynamics.sensitivities.coordinates import Seed
+from rotor_dynamics.sensitivities.coordinates import Seed, parts_lags
 
 
 @kernel
@@ -43,6 +43,10 @@ WHY_DOUBTED = {
     int(
         doubts.PRESSES
     ): "goes slack because bodies come to press each other, whose instant has no derivative",
+    int(
+        doubts.AT_END
+    ): "something happens just where a step ends, so that its instant has no derivative",
+    int(doubts.BEGINS): "bodies hit without restitution, which is varied: beside zero they bounce",
 }
 
 
@@ -117,6 +121,8 @@ class Variations:
             part = seeds[first : first + DIRECTIONS]
             ints, rows = engine.ints.copy(), constant_duals(engine.floats)
             ints[memory.WHAT], ints[memory.DOUBT] = what, 0
+            if parts_lags(engine, part):
+                memory.world_of(ints, engine.floats).rotor_int[:, memory.SAME_LAG] = 0
             for k, (where, values) in enumerate(part, start=1):
                 np.add.at(rows[:, k], where, values)
             self._parts.append((ints, rows, len(part)))

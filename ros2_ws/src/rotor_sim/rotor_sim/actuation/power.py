@@ -93,11 +93,13 @@ def run_train(speeds, period, torque_factors, settings, state, motors):
     if with_battery:
         # the current I with I (U - R I) = P; at most that of the largest power, U/2R
         U, R = open_circuit(settings, state), settings[BATTERY_RESISTANCE]
-        if R > 0.0:
-            root = sqrt(max(U * U - 4.0 * R * total, 0.0))
-            state[BATTERY_CURRENT] = (U - root) / (2.0 * R)
+        square = U * U - 4.0 * R * total
+        if not U > 0.0:
+            state[BATTERY_CURRENT] = 0.0
+        elif square > 0.0:  # also without resistance
+            state[BATTERY_CURRENT] = 2.0 * total / (U + sqrt(square))
         else:
-            state[BATTERY_CURRENT] = total / U if U > 0.0 else 0.0
+            state[BATTERY_CURRENT] = U / (2.0 * R)
         used = state[BATTERY_CURRENT] * period / SECONDS_PER_HOUR
         state[CHARGE] = min(max(state[CHARGE] - used / settings[CAPACITY], 0.0), 1.0)
 

@@ -32,7 +32,7 @@ from rotor_dynamics.sensitivities.backward.commands import Commands
 from rotor_dynamics.sensitivities.backward.stretches import WORTH_A_TAPE, Stretch
 from rotor_dynamics.sensitivities.backward.tape_codes import Image, Key, TapeCodes
 from rotor_dynamics.sensitivities.backward.way_back import WayBack
-from rotor_dynamics.sensitivities.coordinates import Coordinates, Seed, indices
+from rotor_dynamics.sensitivities.coordinates import Coordinates, Seed, indices, parts_lags
 from rotor_dynamics.sensitivities.propagation import Doubt, check_differentiable
 
 
@@ -317,11 +317,16 @@ class AdjointFlight:
             decisions: of who decided the commands; default: they are given, whatever happens.
 
         Raises:
-            ContractError: wrong shapes, a seed of a number that is zero, and with it what it is a factor of, or a
-                derivative that is not finite.
+            ContractError: wrong shapes, a seed that parts the lags of rotors, one of a number that is zero, and with it
+                what it is a factor of, or a derivative that is not finite.
             SolverError: the integration cannot go on with derivatives.
         """
         flights = self._flights
+        if parts_lags(flights.engine, seeds):
+            raise ContractError(
+                "adjoint: a seed varies the lags of rotors that share one, and not all alike. Let them differ in the last "
+                "digit, or vary all."
+            )
         told = self._told(states, tensions, joints)
         way = WayBack(flights._start, seeds)
         slopes = np.zeros((len(told), self._commands.shape[1] + told.shape[1]))
