@@ -324,8 +324,8 @@ class AdjointFlight:
         flights = self._flights
         if parts_lags(flights.engine, seeds):
             raise ContractError(
-                "adjoint: a seed varies the lags of rotors that share one, and not all alike. Let them differ in the last "
-                "digit, or vary all."
+                "adjoint: a seed varies the lags of rotors that share one, and not all alike. Let them differ in the "
+                "last digit, or vary all."
             )
         told = self._told(states, tensions, joints)
         way = WayBack(flights._start, seeds)
