@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("rclpy", reason="needs ROS 2")
 
 from builtin_interfaces.msg import Time
+from geometry_msgs.msg import WrenchStamped
 
 from rotor_core.config.loader import load_scenario
 from rotor_core.messages.team_wire import Heading, TeamCommandWire
@@ -59,6 +60,35 @@ def test_an_older_answer_does_not_replace_a_newer_one(world):
     simulation.act(*intake.decision())
     assert simulation.applied[0, 0] == pytest.approx(1.5)
     assert intake.contradicted
+
+
+def test_stamps_of_another_clock_are_told_of():
+    """Commands act all the same; a stamp of the state, an older one, and none at all are as they should be."""
+    told, heard = [], {}
+    simulation = Simulation(load_scenario("hover").changed("command_input", "wrench"))
+    node = SimpleNamespace(count_publishers=lambda topic: 1, resolve_topic_name=lambda topic: topic)
+    entities = SimpleNamespace(
+        node=node,
+        subscribe=lambda kind, topic, callback, profile, raw=False: heard.__setitem__(
+            topic, callback
+        ),
+    )
+    logger = SimpleNamespace(warning=lambda text, **_: told.append(text))
+    health = SimpleNamespace(counts={"rejected_commands": 0}, answered=lambda: None)
+    time = SimpleNamespace(stamp=lambda: NOW, seconds=1.0)
+    intake = CommandIntake(entities, simulation, time, health, logger, np.zeros(1, np.int64))
+    intake.begin(0, 0)
+    message = WrenchStamped()
+    message.wrench.force.z = 0.3
+    for stamp in (NOW, Time(nanosec=500_000_000), Time()):
+        message.header.stamp = stamp
+        heard["quad1/cmd/wrench"](message)
+    assert told == []
+    message.header.stamp = Time(sec=1_790_000_000)
+    heard["quad1/cmd/wrench"](message)
+    (text,) = told
+    assert "1790000000.000 s is ahead of the simulation, 1.000 s" in text and "use_sim_time" in text
+    assert intake.is_answered
 
 
 def test_who_answered_before_a_save_has_to_come_again(world):

@@ -7,7 +7,12 @@ from builtin_interfaces.msg import Time
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from rotor_core.config.model import Model
-from rotor_core.messages.convert import nanoseconds_from_stamp, seconds_between
+from rotor_core.config.yaml.units import NANOSECONDS_PER_SECOND
+from rotor_core.messages.convert import (
+    nanoseconds_from_stamp,
+    seconds_between,
+    seconds_from_stamp,
+)
 from rotor_core.messages.team_wire import Heading
 from rotor_sim.actuation.timeout import FRESH, ZEROED, CommandWatch
 from rotor_sim.period import Decision
@@ -203,6 +208,7 @@ class CommandIntake:
         answered = nanoseconds_from_stamp(stamp)
         if answered > 0:
             self._compare(vehicle, answered, wrench)
+            self._look_at_clock(vehicle, answered)
         if 0 < answered < self._shown[vehicle]:
             return  # to a state that was shown twice: the answer to this one is on its way
         self._heard_now.add(vehicle)
@@ -228,6 +234,17 @@ class CommandIntake:
             "external, or end one of them.",
             throttle_duration_sec=10.0,
         )
+
+    def _look_at_clock(self, vehicle: int, answered: int) -> None:
+        """Notice stamps of another clock, which do not tell late answers from answers to the present state."""
+        now = self._time.stamp()
+        if answered > nanoseconds_from_stamp(now):
+            self._logger.warning(
+                f"{self._vehicles[vehicle]}/cmd/{self._kind}: the stamp {answered / NANOSECONDS_PER_SECOND:.3f} s is "
+                f"ahead of the simulation, {seconds_from_stamp(now):.3f} s. The command acts, but a late one would "
+                "count as the answer to the next state: copy the stamp of the odometry, or start with use_sim_time.",
+                throttle_duration_sec=10.0,
+            )
 
     def _take_answer(self, step: int) -> None:
         if step == self.period > self._answered:
