@@ -191,6 +191,19 @@ def test_a_vehicle_that_tilts_too_far_is_lost():
     assert str(flight.verdict()) == "lost at 1.2 s: quad1 tilted beyond 75 deg"
 
 
+@pytest.mark.parametrize(
+    ("name", "is_held"), [("four_dragonflies_box", True), ("two_dragonflies_bar", False)]
+)
+def test_a_payload_that_tips_over_is_lost_where_cables_hold_it_level(name, is_held):
+    """A bar on two cables may turn about itself: nobody holds it."""
+    flight = fly(load_scenario(name), duration=1.0)
+    half = np.radians(80.0) / 2.0
+    row = flight.scenario.model.index("payload")
+    State(flight.states).attitude[150:, row] = np.cos(half), np.sin(half), 0.0, 0.0
+    told = str(flight.verdict())
+    assert (told == "lost at 0.8 s: payload tilted beyond 75 deg") == is_held, told
+
+
 def test_motors_off_in_the_air_is_no_landing():
     """Off at 2 m, down at 0.64 s: first a flight like any other, then lost; standing on the ground, landed."""
     team = load_scenario("x500_hover")

@@ -56,7 +56,7 @@ class Mistakes:
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """What is wrong inside is kept, and what follows goes on."""
+        """Keep what is wrong inside, and go on with what follows."""
         try:
             yield
         except ConfigError as error:

@@ -14,9 +14,9 @@ class Criteria:
     ``may_touch``: vehicles, arms and taut cables may pass through obstacles and each other, and payloads through what
     nothing holds them apart from; events tell it all the same. ``error_m``: of a planned entity from its reference,
     and, with the reach of its cable, of a vehicle from where its payload should be.
-    ``slack_s``: of a cable at a stretch, once its payload is in the air. ``tilt_deg``: of a vehicle.
-    ``touchdown_m_s``: of a vehicle, downwards. ``limited_s``: sum of the control periods in which a vehicle is at the
-    limits of its rotors.
+    ``slack_s``: of a cable at a stretch, once its payload is in the air. ``tilt_deg``: of a vehicle, and of a payload
+    that three cables or more hold level. ``touchdown_m_s``: of a vehicle, downwards. ``limited_s``: sum of the control
+    periods in which a vehicle is at the limits of its rotors.
     """
 
     error_m: float | None = bounded(5.0, gt=0.0)

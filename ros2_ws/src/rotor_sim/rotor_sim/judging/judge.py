@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rotor_core.config.model import Model
 from rotor_core.config.schema import Scenario
 from rotor_core.config.teams import teams
 from rotor_core.plans.registry import PlanRegistry
@@ -26,6 +27,10 @@ FALLS = 2.0
 """Downwards faster than this what has never had its motors on is not put down somewhere, but falls, m/s."""
 
 
+LEVEL = 3
+"""Cables that hold a payload level."""
+
+
 @dataclass(eq=False)
 class _Follower:
     """An entity that follows references: the planned one of a team, or a vehicle that flies alone at times.
@@ -43,6 +48,16 @@ class _Follower:
     last: float = np.nan
     farthest: float = 0.0
     until: float = np.nan
+
+
+def held_level(model: Model) -> list[str]:
+    """Payloads with an attitude that three cables of vehicles or more hold."""
+    turn = {p.name for p in model.payloads if p.inertia_kg_m2 is not None}
+    return [
+        str(team.payload)
+        for team in teams(model)
+        if team.payload in turn and len(team.cables) >= LEVEL
+    ]
 
 
 class Judge:
@@ -78,6 +93,9 @@ class Judge:
             if team.cables
         ]
         self._cable_names = model.cable_names
+        self._names = [e.name for e in model.entities]
+        self._level = [*range(len(self._vehicles)), *map(self._names.index, held_level(model))]
+        """Rows of what is to stay level."""
         self._slack = SlackTimes(len(model.cables))
         self.demand = RotorDemand(scenario)
         self._begin = np.nan
@@ -186,14 +204,14 @@ class Judge:
                     self._lose(float(time[known[over[0]]]), text)
 
     def _see_tilt(self, time: np.ndarray, states: np.ndarray) -> None:
-        if self._criteria.tilt_deg is None or not self._vehicles:
+        if self._criteria.tilt_deg is None or not self._level:
             return
-        tilt = State(states[:, : len(self._vehicles)]).tilt
+        tilt = State(states[:, self._level]).tilt
         over = np.argwhere(tilt > np.radians(self._criteria.tilt_deg))
         if len(over):
             i, k = over[0]
-            limit = f"{self._criteria.tilt_deg:g} deg"
-            self._lose(float(time[i]), f"{self._vehicles[k]} tilted beyond {limit}")
+            name, limit = self._names[self._level[k]], f"{self._criteria.tilt_deg:g} deg"
+            self._lose(float(time[i]), f"{name} tilted beyond {limit}")
 
     def _see_touches(self, time: np.ndarray, states: np.ndarray, events: Sequence[Event]) -> None:
         n = len(self._vehicles)
