@@ -37,10 +37,15 @@ class ConfigErrors(ConfigError):
     """
 
     def __init__(self, errors: Sequence[ConfigError]) -> None:
+        self._errors = tuple(errors)
         self._lines = list(dict.fromkeys(line for error in errors for line in error.lines))
         more = len(self._lines) - 1
         beside = f" (And {more} more.)" if more else ""
         super().__init__(self._lines[0] + beside)
+
+    def __reduce__(self) -> tuple:
+        """Worker processes hand it on."""
+        return type(self), (self._errors,)
 
     @property
     def lines(self) -> list[str]:

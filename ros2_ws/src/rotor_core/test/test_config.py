@@ -4,6 +4,7 @@ Every shipped file loads; every mistake is answered with file, line, value and r
 breaks it.
 """
 
+import pickle
 import re
 from dataclasses import replace
 
@@ -179,6 +180,8 @@ def test_all_mistakes_are_told_at_once():
         assert sum(re.search(message, line) is not None for line in told) == 1, (message, told)
     assert str(caught.value) == f"{told[0]} (And 4 more.)"
     assert all(line.isprintable() for line in told)
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (str(again), again.lines) == (str(caught.value), told)
 
 
 def test_a_point_mass_does_not_turn():
