@@ -280,6 +280,20 @@ def test_the_next_flight_uses_what_was_recorded():
     )
 
 
+def test_the_next_flight_may_have_other_air():
+    gusty = scenario_of("gusts")
+    still = gusty.changed("environment.wind", {})
+    function = LoopFunction(gusty, 0.4)
+    for scenario, columns in ((gusty, 3), (still, 0), (gusty, 3)):
+        flight = function(scenario)
+        weights = np.zeros(flight.states.shape)
+        weights[-1, 3, 0] = 1.0
+        found = flight.gradient(weights)
+        assert found.air.shape == (len(flight.commands), columns)
+        fresh = LoopFunction(scenario, 0.4)().gradient(weights)
+        np.testing.assert_allclose(found.start, fresh.start, rtol=1e-12, atol=1e-15)
+
+
 @pytest.mark.parametrize(
     ("scenario", "says"),
     [

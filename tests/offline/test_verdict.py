@@ -204,6 +204,21 @@ def test_a_payload_that_tips_over_is_lost_where_cables_hold_it_level(name, is_he
     assert (told == "lost at 0.8 s: payload tilted beyond 75 deg") == is_held, told
 
 
+def test_a_payload_that_is_cut_off_need_not_stay_level():
+    """Of four cables two are cut at 0.5 s, and it hangs on its side."""
+    judge = Judge(load_scenario("four_dragonflies_box"))
+    time, states = np.array([0.4, 0.5, 0.6]), np.zeros((3, 5, 13))
+    State(states).attitude[...] = 1.0, 0.0, 0.0, 0.0
+    half = np.radians(80.0) / 2.0
+    State(states).attitude[2, 4] = np.cos(half), np.sin(half), 0.0, 0.0
+    nothing = np.full((3, 5, 28), np.nan), np.ones((3, 4, 4)), np.zeros((3, 4), bool)
+    judge.see(time, states, *nothing, [Event(0.5, "cut", (0, 1))])
+    assert judge.verdict().kind != "lost"
+    held = Judge(load_scenario("four_dragonflies_box"))
+    held.see(time, states, *nothing, [Event(0.5, "cut", (0,))])
+    assert str(held.verdict()) == "lost at 0.2 s: payload tilted beyond 75 deg"
+
+
 def test_motors_off_in_the_air_is_no_landing():
     """Off at 2 m, down at 0.64 s: first a flight like any other, then lost; standing on the ground, landed."""
     team = load_scenario("x500_hover")

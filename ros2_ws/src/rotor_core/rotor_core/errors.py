@@ -28,6 +28,15 @@ class ConfigError(RotorError):
     def __init__(self, text: str) -> None:
         super().__init__(printable(text))
 
+    def within(self, place: str) -> ConfigError:
+        """The same, told of what it is a part of: ``place`` comes before every line."""
+        errors = [ConfigError(f"{place}: {line}") for line in self.lines]
+        return errors[0] if len(errors) == 1 else ConfigErrors(errors)
+
+
+MOST_MISTAKES = 20
+"""Mistakes that are looked for in one place, and told."""
+
 
 class ConfigErrors(ConfigError):
     """Several mistakes in what a user gave; the text is that of the first, and how many there are beside it.
@@ -38,10 +47,11 @@ class ConfigErrors(ConfigError):
 
     def __init__(self, errors: Sequence[ConfigError]) -> None:
         self._errors = tuple(errors)
-        self._lines = list(dict.fromkeys(line for error in errors for line in error.lines))
-        more = len(self._lines) - 1
-        beside = f" (And {more} more.)" if more else ""
-        super().__init__(self._lines[0] + beside)
+        lines = list(dict.fromkeys(line for error in errors for line in error.lines))
+        self._lines, more = lines[:MOST_MISTAKES], len(lines) - 1
+        if len(lines) > MOST_MISTAKES:
+            self._lines.append(f"and {len(lines) - MOST_MISTAKES} more.")
+        super().__init__(lines[0] + (f" (And {more} more.)" if more else ""))
 
     def __reduce__(self) -> tuple:
         """Worker processes hand it on."""
@@ -59,13 +69,22 @@ class Mistakes:
     def __init__(self) -> None:
         self._found: list[ConfigError] = []
 
+    @property
+    def are_many(self) -> bool:
+        """True if it is no use to look for more."""
+        return len(self._found) >= MOST_MISTAKES
+
+    def add(self, error: ConfigError) -> None:
+        """Keep one."""
+        self._found.append(error)
+
     @contextmanager
     def kept(self) -> Iterator[None]:
         """Keep what is wrong inside, and go on with what follows."""
         try:
             yield
         except ConfigError as error:
-            self._found.append(error)
+            self.add(error)
 
     def tell(self) -> None:
         """Raise what was kept.

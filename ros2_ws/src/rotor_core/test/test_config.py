@@ -184,6 +184,27 @@ def test_all_mistakes_are_told_at_once():
     assert (str(again), again.lines) == (str(caught.value), told)
 
 
+def test_a_thousand_mistakes_are_some():
+    text = GOOD.replace("seed: 3", "\n".join(f"key{i}: 1" for i in range(1000)))
+    with pytest.raises(ConfigError) as caught:
+        load(text)
+    assert len(caught.value.lines) <= 21 and "more" in str(caught.value)
+    inside = caught.value.within("flight 3")
+    assert all(line.startswith("flight 3: test.yaml:") for line in inside.lines[:20])
+
+
+def test_what_is_wrong_with_several_parts_is_told_together():
+    text = GOOD.replace("- {use: dragonfly}", "- {use: dragonflie}").replace(
+        "use: bar}", "use: baar}"
+    )
+    with pytest.raises(ConfigError) as caught:
+        load(text + "environment: {air: {densit: 3}}\n")
+    told = "\n".join(caught.value.lines)
+    assert len(caught.value.lines) == text.count("dragonflie") + 2
+    for word in ("model.vehicles[1].use", "model.payloads[0].use", "environment.air.densit"):
+        assert word in told
+
+
 def test_a_point_mass_does_not_turn():
     """Its angles and rates were dropped without a word; on a rigid link they turn what hangs on it."""
     text = dump_scenario(load_scenario("dragonfly_point_mass"))

@@ -195,7 +195,7 @@ def scenario_from_tree(tree: Tree, name: str = "scenario") -> Scenario:
     check_schema(tree)
     mistakes, wrong = Mistakes(), set[str]()
     resolvers: dict[str, Callable[[Tree], Tree]] = {
-        "model": lambda tree: _resolve_model(tree, _air(root)),
+        "model": lambda tree: _resolve_model(tree, _known_air(root)),
         "controller": lambda tree: _with_path(_used(tree, "controllers", "controller")),
         "trajectory": lambda tree: _with_waypoints(_used(tree, "trajectories", "trajectory")),
         "environment": lambda tree: _with_wind_file(with_obstacle_files(tree)),
@@ -324,6 +324,14 @@ def _air(root: dict[str, Tree]) -> Air:
     return build(Air, environment.value["air"], "environment.air")
 
 
+def _known_air(root: dict[str, Tree]) -> Air:
+    """:func:`_air`; that of a standard day where what is said of it is wrong, which the environment tells."""
+    try:
+        return _air(root)
+    except ConfigError:
+        return Air()
+
+
 def _with_propeller(vehicle: dict[str, Tree], air: Air, what: str) -> dict[str, Tree]:
     """A vehicle with the thrust and torque of its propellers in that air, where they are left out."""
     rotors = vehicle.get("rotors")
@@ -347,32 +355,35 @@ def _with_path(tree: Tree) -> Tree:
 
 
 def _resolve_model(tree: Tree, air: Air) -> Tree:
-    model = mapping_of(tree, "model")
+    model, mistakes = mapping_of(tree, "model"), Mistakes()
     names: dict[str, list[str]] = {}
     for key, prefix in (("vehicles", "quad"), ("payloads", "payload")):
         if key not in model:
             continue
-        entries = [
-            _used(e, key, f"model.{key}[{i}]")
-            for i, e in enumerate(_list(model[key], f"model.{key}"))
-        ]
+        entries = _list(model[key], f"model.{key}")
         resolved = []
         for i, entry in enumerate(entries):
-            fields = mapping_of(entry, f"model.{key}[{i}]")
+            what = f"model.{key}[{i}]"
             default = prefix if key == "payloads" and len(entries) == 1 else f"{prefix}{i + 1}"
-            fields.setdefault("name", entry.with_value(default))
-            if key == "vehicles" and "urdf" in fields and "links" not in fields:
-                fields = _with_urdf(fields, f"model.vehicles[{i}]")
-            if key == "vehicles":
-                fields = _with_propeller(fields, air, f"model.vehicles[{i}]")
-            resolved.append(entry.with_value(fields))
+            with mistakes.kept():
+                entry = _used(entry, key, what)
+                fields = mapping_of(entry, what)
+                fields.setdefault("name", entry.with_value(default))
+                if key == "vehicles" and "urdf" in fields and "links" not in fields:
+                    fields = _with_urdf(fields, what)
+                if key == "vehicles":
+                    fields = _with_propeller(fields, air, what)
+                resolved.append(entry.with_value(fields))
         names[key] = [str(e.value["name"].value) for e in resolved]
         model[key] = model[key].with_value(resolved)
+    mistakes.tell()  # attachments ask how many vehicles there are
     if "attachments" in model:
         items: list[Tree] = []
         for i, item in enumerate(_list(model["attachments"], "model.attachments")):
-            items += _expand(item, f"model.attachments[{i}]", names)
+            with mistakes.kept():
+                items += _expand(item, f"model.attachments[{i}]", names)
         model["attachments"] = model["attachments"].with_value(items)
+    mistakes.tell()
     return tree.with_value(model)
 
 

@@ -239,6 +239,7 @@ def run_to(ints, floats, t_end, times, out):
         world.head[memory.ARRIVED] = 0
         advance(ints, floats, t, h)
         world.head[memory.TRIALS] += 1
+        meets_at_end = False
         if world.head[memory.N_MEETINGS] != 0:
             pressed = press(ints, floats, t, h)
             if pressed == 0.0:  # something hits before any time goes by
@@ -249,8 +250,8 @@ def run_to(ints, floats, t_end, times, out):
                 continue
             if pressed < h:  # something meets
                 kind, h = NONE, pressed
-            elif has_derivatives(h) and meets_next(world, world.head[memory.N_TOUCHING]) >= 0:
-                note_doubt(world, AT_END, NO_CABLE, t + h)
+            elif has_derivatives(h):
+                meets_at_end = meets_next(world, world.head[memory.N_TOUCHING]) >= 0
             tried = h
         finite = audit_end(world) and not is_lost(world)
         if not finite or is_coarse(ints, floats, world, h):
@@ -283,6 +284,8 @@ def run_to(ints, floats, t_end, times, out):
             end = t_end if t_end - t - h <= ROOT_TIME else t + h
             if estimated:
                 note_error(world, end)
+            if meets_at_end:
+                note_doubt(world, AT_END, NO_CABLE, end)
             if end < t_end:
                 world.head[memory.SUBSTEPS] += 1
             accept(ints, floats, world, t, h, end, times, out)
@@ -367,7 +370,7 @@ def run_to(ints, floats, t_end, times, out):
         if ends_change(ints, floats, world, events):
             return TOO_MANY_EVENTS
         if t >= t_end:
-            if has_derivatives(t) and counts(t - t_end):
+            if has_derivatives(t) and counts(t - without_derivatives(t)):
                 note_doubt(world, AT_END, cable, t)
             world.scalars[memory.TIME] = t_end
             return OK

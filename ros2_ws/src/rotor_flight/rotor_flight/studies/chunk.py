@@ -49,7 +49,7 @@ class Job:
             drawn = ", ".join(
                 f"{v.label} = {x:g}" for v, x in zip(study.vary, numbers, strict=True)
             )
-            raise ConfigError(f"flight {number} ({drawn}): {error}") from error
+            raise error.within(f"flight {number} ({drawn})") from error
         if study.vary_seed:
             scenario = replace(scenario, seed=scenario.seed + number)
         return scenario

@@ -77,7 +77,7 @@ def make_job(loaded: LoadedStudy, place: Path) -> tuple[Job, np.ndarray]:
             job.scenario(number, numbers[number].tolist())
         scenario = job.scenario(0, numbers[0].tolist())
     except ConfigError as error:
-        raise ConfigError(f"{place}: {error}") from error
+        raise error.within(str(place)) from error
     ends = scenario.mission is not None or flight_duration(scenario) > 0.0
     if study.duration_s is None and not ends:
         raise ConfigError(

@@ -73,7 +73,7 @@ def open_recording(name: str, *, clock: str = "header", rotation: str = "") -> R
     except ConfigError as error:
         if name in str(error) or path.name in str(error):
             raise
-        raise ConfigError(f"{name}: {error}") from error
+        raise error.within(name) from error
     except OSError as error:
         raise ConfigError(f"{name}: cannot be read ({error.strerror}).") from error
     raise ConfigError(f"{name}: is not a known kind of recording. Give {KINDS}.")

@@ -9,11 +9,11 @@ import numpy as np
 
 from rotor_core.config.model import Model
 from rotor_core.config.schema import Scenario
-from rotor_core.config.teams import teams
+from rotor_core.config.teams import attachment_points, teams
 from rotor_core.plans.registry import PlanRegistry
 from rotor_core.reference import Reference
 from rotor_core.state import State
-from rotor_dynamics.hybrid.events import PASSES_THROUGH, Event
+from rotor_dynamics.hybrid.events import PARTS, PASSES_THROUGH, Event
 from rotor_sim.judging.reach import reaches
 from rotor_sim.judging.rotor_demand import RotorDemand
 from rotor_sim.judging.slack_times import SlackTimes
@@ -27,8 +27,8 @@ FALLS = 2.0
 """Downwards faster than this what has never had its motors on is not put down somewhere, but falls, m/s."""
 
 
-LEVEL = 3
-"""Cables that hold a payload level."""
+LEVEL, SPREAD = 3, 1e-3
+"""Cables that hold a payload level, and how far their points are apart across a line, m."""
 
 
 @dataclass(eq=False)
@@ -50,14 +50,17 @@ class _Follower:
     until: float = np.nan
 
 
-def held_level(model: Model) -> list[str]:
-    """Payloads with an attitude that three cables of vehicles or more hold."""
-    turn = {p.name for p in model.payloads if p.inertia_kg_m2 is not None}
-    return [
-        str(team.payload)
-        for team in teams(model)
-        if team.payload in turn and len(team.cables) >= LEVEL
-    ]
+def held_level(model: Model) -> dict[int, set[int]]:
+    """Cables that hold payloads level, by the row of the payload: three or more, to points that span a plane."""
+    held = {}
+    for team in teams(model):
+        if team.payload is None or len(team.cables) < LEVEL:
+            continue
+        points, row = attachment_points(model, team), model.index(team.payload)
+        spread = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
+        if spread[1] > SPREAD and model.entities[row].inertia_kg_m2 is not None:
+            held[row] = set(team.cables)
+    return held
 
 
 class Judge:
@@ -94,8 +97,7 @@ class Judge:
         ]
         self._cable_names = model.cable_names
         self._names = [e.name for e in model.entities]
-        self._level = [*range(len(self._vehicles)), *map(self._names.index, held_level(model))]
-        """Rows of what is to stay level."""
+        self._held_level = held_level(model)
         self._slack = SlackTimes(len(model.cables))
         self.demand = RotorDemand(scenario)
         self._begin = np.nan
@@ -135,7 +137,7 @@ class Judge:
         runs = np.any(wrenches != 0.0, axis=2)
         self._see_errors(time, states, references, np.any(runs, axis=1), events)
         self._see_strays(time, states, references, runs)
-        self._see_tilt(time, states)
+        self._see_tilt(time, states, events)
         self._see_touches(time, states, events)
         self._see_slack(time, references, runs, slack, events)
         self._flew |= bool(np.any(runs))
@@ -203,15 +205,26 @@ class Judge:
                     text = f"{name} {far} from where {team.entity} should be: out of reach"
                     self._lose(float(time[known[over[0]]]), text)
 
-    def _see_tilt(self, time: np.ndarray, states: np.ndarray) -> None:
-        if self._criteria.tilt_deg is None or not self._level:
+    def _see_tilt(self, time: np.ndarray, states: np.ndarray, events: Sequence[Event]) -> None:
+        if self._criteria.tilt_deg is None:
             return
-        tilt = State(states[:, self._level]).tilt
-        over = np.argwhere(tilt > np.radians(self._criteria.tilt_deg))
+        until = dict.fromkeys(range(len(self._vehicles)), np.inf)
+        for row, cables in self._held_level.items():
+            until[row] = np.inf if len(cables) >= LEVEL else -np.inf
+            for event in events:
+                if event.type in PARTS:
+                    cables.difference_update(event.cables)
+                    if len(cables) < LEVEL:
+                        until[row] = min(until[row], event.time)
+        if not until:
+            return
+        tilt, limit = State(states[:, list(until)]).tilt, self._criteria.tilt_deg
+        counts = time[:, None] < np.array(list(until.values()))
+        over = np.argwhere((tilt > np.radians(limit)) & counts)
         if len(over):
             i, k = over[0]
-            name, limit = self._names[self._level[k]], f"{self._criteria.tilt_deg:g} deg"
-            self._lose(float(time[i]), f"{name} tilted beyond {limit}")
+            name = self._names[list(until)[k]]
+            self._lose(float(time[i]), f"{name} tilted beyond {limit:g} deg")
 
     def _see_touches(self, time: np.ndarray, states: np.ndarray, events: Sequence[Event]) -> None:
         n = len(self._vehicles)

@@ -11,7 +11,7 @@ import functools
 import math
 import types
 import typing
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from rotor_core.config.yaml.tree import Tree
@@ -79,8 +79,10 @@ def build(
     hints, fields = _fields(cls)
     mistakes, values = mistakes or Mistakes(), {}
     for key, child in tree.value.items():
+        if mistakes.are_many:
+            break
         where = _join(path, key)
-        with mistakes.kept():
+        try:
             if key not in fields:
                 raise ConfigError(
                     f"{child.place}: {where}: unknown key {describe(key)}"
@@ -89,14 +91,15 @@ def build(
             if key not in wrong:
                 values[key] = convert(hints[key], child, where)
                 _check_range(values[key], fields[key], child, where)
-    misspelt = {_nearest(key, list(fields)) for key in tree.value if key not in fields}
-    for name, field in fields.items():
-        needed = (
-            field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-        )
-        with mistakes.kept():
-            if needed and name not in tree.value and name not in misspelt:
-                raise ConfigError(f"{tree.place}: {_join(path, name)}: is missing.")
+        except ConfigError as error:
+            mistakes.add(error)
+    if not mistakes.are_many:
+        misspelt = {_nearest(key, list(fields)) for key in tree.value if key not in fields}
+        for name, field in fields.items():
+            has_default = field.default is not dataclasses.MISSING
+            has_default = has_default or field.default_factory is not dataclasses.MISSING
+            if not (has_default or name in tree.value or name in misspelt):
+                mistakes.add(ConfigError(f"{tree.place}: {_join(path, name)}: is missing."))
     mistakes.tell()
     try:
         return cls(**values)
@@ -135,7 +138,7 @@ def convert(hint: Any, tree: Tree, path: str) -> Any:
         if not isinstance(value, dict):
             raise ConfigError(f"{tree.place}: {path}: must be a mapping, got {describe(value)}.")
         keys = list(value)
-        found = _convert_all((arguments[1], value[k], _join(path, k)) for k in keys)
+        found = _convert_all([(arguments[1], value[k], _join(path, k)) for k in keys])
         return dict(zip(keys, found, strict=True))
     if dataclasses.is_dataclass(hint):
         return build(typing.cast(type, hint), tree, path)
@@ -216,26 +219,33 @@ def _convert_tuple(arguments: tuple, tree: Tree, path: str) -> tuple:
         raise ConfigError(f"{tree.place}: {path}: must be a list, got {describe(tree.value)}.")
     if len(arguments) == 2 and arguments[1] is Ellipsis:
         return _convert_all(
-            (arguments[0], child, f"{path}[{i}]") for i, child in enumerate(tree.value)
+            [(arguments[0], child, f"{path}[{i}]") for i, child in enumerate(tree.value)]
         )
     if len(tree.value) != len(arguments):
         raise ConfigError(
             f"{tree.place}: {path}: must have {len(arguments)} entries, got {len(tree.value)}."
         )
     return _convert_all(
-        (a, child, f"{path}[{i}]")
-        for i, (a, child) in enumerate(zip(arguments, tree.value, strict=True))
+        [
+            (a, child, f"{path}[{i}]")
+            for i, (a, child) in enumerate(zip(arguments, tree.value, strict=True))
+        ]
     )
 
 
-def _convert_all(parts: Iterable[tuple[Any, Tree, str]]) -> tuple:
+def _convert_all(parts: list[tuple[Any, Tree, str]]) -> tuple:
     """Convert values; what is wrong with any of them is told together."""
-    mistakes, out = Mistakes(), []
-    for hint, tree, path in parts:
-        with mistakes.kept():
-            out.append(convert(hint, tree, path))
-    mistakes.tell()
-    return tuple(out)
+    try:
+        return tuple(convert(*part) for part in parts)
+    except ConfigError:
+        mistakes = Mistakes()
+        for part in parts:
+            if mistakes.are_many:
+                break
+            with mistakes.kept():
+                convert(*part)
+        mistakes.tell()
+        raise
 
 
 def _check_range(value: Any, field: dataclasses.Field, tree: Tree, path: str) -> None:

@@ -162,7 +162,7 @@ class AdjointFlights:
     Attributes:
         engine: the world at the start.
         commands: what the numbers of a command are, by name.
-        air: where the velocity of the air is among them.
+        moves_air, air: whether the velocity of the air is one of them, and where.
         coordinates: of the start.
 
     Raises:
@@ -185,7 +185,7 @@ class AdjointFlights:
         self.steps = int(steps)
         engine = start_engine(system, states, **begins)
         commands = Commands(engine, moves_air=moves_air)
-        self.commands, self.air = commands.names, commands.air
+        self.commands, self.air, self.moves_air = commands.names, commands.air, moves_air
         self._structure = tapes.Structure(
             engine.member_body, engine.member_pose, commands, engine.n_cables, len(system.joints)
         )

@@ -102,7 +102,8 @@ class LoopFunction:
 
     def _flights_from(self, engine: Engine, begun: Begun, commands: np.ndarray) -> AdjointFlights:
         """Flights that begin as an engine stands: those there are, if it differs from theirs in numbers alone."""
-        if self._flights is None or not self._flights.fits(engine):
+        known = self._flights
+        if known is None or not known.fits(engine) or known.moves_air != begun.plant["moves_air"]:
             self._flights = AdjointFlights(**begun.plant_after(commands))
         self._flights.begin(engine)
         return self._flights
