@@ -77,7 +77,7 @@ def test_a_recording_holds_the_commands_of_an_external_controller(tmp_path):
     """The bag had none, so its report said `flown` of a flight that the simulator had ended with `limits`."""
     sent = {}
     with graph.bench(tmp_path) as bench:
-        commands = bench.node.create_publisher(WrenchStamped, "/quad1/cmd/wrench", qos.COMMAND)
+        commands = bench.node.create_publisher(WrenchStamped, "/quad1/cmd/wrench", qos.RECORDED)
 
         def answer(message):
             stamp = message.header.stamp

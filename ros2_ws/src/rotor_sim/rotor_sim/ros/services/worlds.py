@@ -291,7 +291,7 @@ class WorldServices:
                 else scenario_from_text(text, "resource_string")
             )
         except ConfigError as error:
-            raise _Refused(LoadCode.RESOURCE_PARSE_ERROR, str(error)) from error
+            raise _Refused(LoadCode.RESOURCE_PARSE_ERROR, " ".join(error.lines)) from error
 
         def done(result: Result) -> None:
             if result.ok:
@@ -338,7 +338,7 @@ class WorldServices:
         try:
             entity = read_entity(uri, air) if uri else entity_from_text(text, air, wish or "entity")
         except ConfigError as error:
-            raise _Refused(SpawnCode.RESOURCE_PARSE_ERROR, str(error)) from error
+            raise _Refused(SpawnCode.RESOURCE_PARSE_ERROR, " ".join(error.lines)) from error
         if not wish and entity.name in names and not request.allow_renaming:
             text = f"there is a {entity.name!r} already. Give a name, or allow renaming."
             raise _Refused(SpawnCode.NAME_NOT_UNIQUE, text)
