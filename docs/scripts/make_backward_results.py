@@ -41,16 +41,8 @@ def fly_alone(ints, floats, steps, commands, commanded):
     wrenches, speeds, efforts, angles, windings, air = commands
     for k in range(wrenches.shape[0]):
         write_commands(
-            ints,
-            floats,
-            wrenches[k],
-            speeds[k],
-            efforts[k],
-            angles[k],
-            windings[k],
-            air[k],
-            commanded,
-        )
+            ints, floats, wrenches[k], speeds[k], efforts[k], angles[k], windings[k], air[k], commanded
+        )  # fmt: skip
         run(ints, floats, 0)
         run(ints, floats, steps)
 

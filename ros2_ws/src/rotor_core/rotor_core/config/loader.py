@@ -195,7 +195,7 @@ def scenario_from_tree(tree: Tree, name: str = "scenario") -> Scenario:
     check_schema(tree)
     mistakes, wrong = Mistakes(), set[str]()
     resolvers: dict[str, Callable[[Tree], Tree]] = {
-        "model": lambda tree: _resolve_model(tree, _known_air(root)),
+        "model": lambda tree: _resolve_model(tree, _air(root)),
         "controller": lambda tree: _with_path(_used(tree, "controllers", "controller")),
         "trajectory": lambda tree: _with_waypoints(_used(tree, "trajectories", "trajectory")),
         "environment": lambda tree: _with_wind_file(with_obstacle_files(tree)),
@@ -207,11 +207,9 @@ def scenario_from_tree(tree: Tree, name: str = "scenario") -> Scenario:
         with mistakes.kept():
             root[key] = resolve(root[key])
             wrong.discard(key)
-    with mistakes.kept():
-        if "trajectory" in root and "mission" in root:
-            raise ConfigError(
-                f"{root['mission'].place}: mission: must not be given together with a trajectory. Remove one of them."
-            )
+    if "trajectory" in root and "mission" in root:
+        text = "mission: must not be given together with a trajectory. Remove one of them."
+        mistakes.add(ConfigError(f"{root['mission'].place}: {text}"))
     root.setdefault("name", tree.with_value(name))
     whole = build(Scenario, tree.with_value(root), mistakes=mistakes, wrong=wrong)
     scenario = with_pegs(whole, tree)
@@ -317,17 +315,12 @@ def _with_wind_file(environment: Tree) -> Tree:
 
 
 def _air(root: dict[str, Tree]) -> Air:
-    """The air of a scenario that has not been built yet."""
-    environment = root.get("environment")
-    if environment is None or "air" not in mapping_of(environment, "environment"):
-        return Air()
-    return build(Air, environment.value["air"], "environment.air")
-
-
-def _known_air(root: dict[str, Tree]) -> Air:
-    """:func:`_air`; that of a standard day where what is said of it is wrong, which the environment tells."""
+    """The air of a scenario that is not built yet; a standard one where it is wrong, which ``environment`` tells."""
     try:
-        return _air(root)
+        environment = root.get("environment")
+        if environment is None or "air" not in mapping_of(environment, "environment"):
+            return Air()
+        return build(Air, environment.value["air"], "environment.air")
     except ConfigError:
         return Air()
 

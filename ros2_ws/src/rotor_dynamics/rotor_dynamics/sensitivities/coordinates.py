@@ -194,11 +194,13 @@ def numbers_of(floats: np.ndarray, part: np.ndarray) -> np.ndarray:
 
 def parts_lags(engine: Engine, seeds: Iterable[Seed]) -> bool:
     """True if a seed gives rotors whose lags are the same, of which the engine computes one, different ones."""
-    lags = indices(engine, engine.world.rotors[:, memory.LAG_RATE])
     shares = np.flatnonzero(engine.world.rotor_int[:, memory.SAME_LAG])
     if not len(shares):
         return False
+    lags = indices(engine, engine.world.rotors[:, memory.LAG_RATE])
     for where, by in seeds:
+        if not np.isin(where, lags).any():
+            continue
         amounts = np.zeros(len(engine.floats))
         np.add.at(amounts, where, by)
         if np.any(amounts[lags[shares]] != amounts[lags[shares - 1]]):

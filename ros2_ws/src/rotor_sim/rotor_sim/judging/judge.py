@@ -9,7 +9,7 @@ import numpy as np
 
 from rotor_core.config.model import Model
 from rotor_core.config.schema import Scenario
-from rotor_core.config.teams import attachment_points, teams
+from rotor_core.config.teams import Team, attachment_points, teams
 from rotor_core.plans.registry import PlanRegistry
 from rotor_core.reference import Reference
 from rotor_core.state import State
@@ -50,10 +50,10 @@ class _Follower:
     until: float = np.nan
 
 
-def held_level(model: Model) -> dict[int, set[int]]:
+def _held_level(model: Model, every: Sequence[Team]) -> dict[int, set[int]]:
     """Cables that hold payloads level, by the row of the payload: three or more, to points that span a plane."""
     held = {}
-    for team in teams(model):
+    for team in every:
         if team.payload is None or len(team.cables) < LEVEL:
             continue
         points, row = attachment_points(model, team), model.index(team.payload)
@@ -97,7 +97,7 @@ class Judge:
         ]
         self._cable_names = model.cable_names
         self._names = [e.name for e in model.entities]
-        self._held_level = held_level(model)
+        self._held_level = _held_level(model, self._teams)
         self._slack = SlackTimes(len(model.cables))
         self.demand = RotorDemand(scenario)
         self._begin = np.nan
