@@ -17,7 +17,9 @@ from rotor_dynamics.model.cable import Cable
 from rotor_dynamics.model.contact import Contact, ContactLaw, Probe, Surface
 from rotor_dynamics.model.joint import Joint
 from rotor_dynamics.model.solid import RigidContact
-from rotor_dynamics.model.system import System
+from rotor_dynamics.model.system import Rotor, System
+from rotor_dynamics.sensitivities.backward.adjoint import AdjointFlights
+from rotor_dynamics.sensitivities.coordinates import indices
 from rotor_dynamics.sensitivities.linearization import linearize, linearize_steps
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="derivatives are of compiled kernels")
@@ -139,3 +141,38 @@ def test_what_is_not_finite_is_no_derivative(monkeypatch):
     )
     with pytest.raises(ContractError, match="not finite"):
         linearize_steps(engine, 1)
+
+
+def test_the_lag_of_one_of_two_rotors_that_share_it():
+    """The engine computes one fading for both: forward it computes two where one lag varies, backward it refuses."""
+    body = Body("body", 0.4, np.diag([1e-3, 2e-3, 3e-3]))
+
+    def flights(lag):
+        rotors = tuple(
+            Rotor(0, hub=np.array([x, 0.0, 0.0]), thrust=1e-6, lag=tau)
+            for x, tau in ((0.1, 0.05), (-0.1, lag))
+        )
+
+        def turn(engine):
+            engine.rotors.start(np.full(2, 400.0))
+
+        return AdjointFlights(System((body,), rotors=rotors), state()[None], steps=5, prepare=turn)
+
+    def pitch_rate(lag):
+        engine = flights(lag).engine
+        engine.rotors.act(np.full(2, 500.0))
+        engine.run(100)
+        return engine.world.start[0, memory.OMEGA + 1]
+
+    shared, step = flights(0.05), 1e-6
+    engine = shared.engine
+    seed = indices(engine, engine.world.rotors[1:2, memory.LAG_RATE]), np.array([-400.0])
+    engine.rotors.act(np.full(2, 500.0))
+    changes = varied(engine, (engine.world.rotors[1:2, memory.LAG_RATE], [-400.0]))
+    changes.run(100)
+    found = changes.changes()[0].start[0, memory.OMEGA + 1]
+    slope = (pitch_rate(0.05 + step) - pitch_rate(0.05 - step)) / (2.0 * step)
+    assert abs(slope) > 1.0 and found == pytest.approx(slope, rel=1e-6)
+    flight = flights(0.05).fly(np.full((20, 2), 500.0))
+    with pytest.raises(ContractError, match="share one"):
+        flight.gradient(np.ones(flight.states.shape), seeds=[seed])
