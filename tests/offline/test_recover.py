@@ -10,7 +10,6 @@ import signal
 import struct
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -30,6 +29,7 @@ from rotor_recordings.formats.bag_flights import read_flight
 from rotor_recordings.formats.bag_writer import write_bag
 from rotor_recordings.formats.message_store import message_store
 from rotor_recordings.formats.open import open_recording
+from rotor_recordings.live import recover as recover_module
 from rotor_recordings.live.bag import CHUNK_NS, RESERVE, SCENARIO_FILE, LiveBag
 from rotor_recordings.live.recover import MAGIC, recover
 
@@ -360,13 +360,27 @@ def test_types_are_those_of_the_bag(tmp_path):
 
 def test_a_bag_that_is_being_written_is_left_alone(tmp_path):
     bag = live(tmp_path / "bag", 100)
-    store = message_store([KIND])
-    thread = threading.Thread(target=lambda: [time.sleep(0.5), bag._flush()])
-    connection = next(iter(bag._writer.connections))
-    bag.write(connection, 101 * STEP_NS, store.serialize_cdr(store.types[KIND]("more"), KIND))
-    thread.start()
+    os.utime(
+        tmp_path / "bag" / "bag.mcap", (0.0, 0.0)
+    )  # its recorder has had nothing to write for long
+    with pytest.raises(ConfigError, match="still has it open"):
+        recover(tmp_path / "bag")
+    bag.close()
+    assert len(stamps(tmp_path / "bag")) == 100
+
+
+def test_a_bag_that_another_machine_writes_is_left_alone(tmp_path, monkeypatch):
+    live(tmp_path / "bag", 100).close()
+    file = tmp_path / "bag" / "bag.mcap"
+    file.write_bytes(file.read_bytes()[: -len(MAGIC)])
+    os.utime(file, (time.time() + 3600.0,) * 2)  # fresh, however long this test takes
+
+    def longer(_seconds: float) -> None:
+        with file.open("ab") as stream:
+            stream.write(b"more")
+
+    monkeypatch.setattr(recover_module.wall, "sleep", longer)
     with pytest.raises(ConfigError, match="is still being written"):
         recover(tmp_path / "bag")
-    thread.join()
-    bag.close()
-    assert len(stamps(tmp_path / "bag")) == 101
+    monkeypatch.setattr(recover_module.wall, "sleep", lambda _seconds: None)
+    assert recover(tmp_path / "bag").messages == 100

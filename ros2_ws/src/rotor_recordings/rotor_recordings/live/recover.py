@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import shutil
+import signal
 import time as wall
 from collections.abc import Iterator
 from contextlib import suppress
@@ -32,7 +35,7 @@ MAGIC = b"\x89MCAP0\r\n"
 """First and last bytes of an MCAP file."""
 
 FRESH = 1.5
-"""What has changed within this time may still be written, s: recorders write at least once a second."""
+"""What has changed within this time may still be written from elsewhere, s: recorders write at least once a second."""
 
 LARGEST = 2**30
 """Records beyond this are taken for damage, bytes."""
@@ -69,7 +72,7 @@ def recover(path: Path, out: Path | None = None) -> Recovered:
         out: where to write the new bag; default in place of the damaged one, which is kept beside it.
 
     Raises:
-        ConfigError: there is no bag, it has no message, or ``out`` exists.
+        ConfigError: there is no bag, it has no message, it is still being written, or ``out`` exists.
         RotorError: the disk is full; the damaged bag is as it was then.
     """
     folder, file = _find(path)
@@ -79,6 +82,7 @@ def recover(path: Path, out: Path | None = None) -> Recovered:
             return Recovered(folder, None, messages, span, 0)
     _refuse_growing(file)
     if out is None:
+        _refuse_written(file)
         _refuse_company(folder, file)
     kept = None if out is not None else folder.with_name(folder.name + DAMAGED)
     target = folder.with_name(folder.name + ".recovering") if out is None else out
@@ -141,7 +145,7 @@ def _refuse_company(folder: Path, file: Path) -> None:
 
 
 def _refuse_growing(file: Path) -> None:
-    """Whoever still writes a bag would lose it.
+    """What is still written has no end yet, whichever machine of a shared file system writes it.
 
     Raises:
         ConfigError: the file becomes longer.
@@ -152,6 +156,28 @@ def _refuse_growing(file: Path) -> None:
     wall.sleep(FRESH)
     if file.stat().st_size != before.st_size:
         raise ConfigError(f"{file}: is still being written. Stop its recorder first.")
+
+
+def _refuse_written(file: Path) -> None:
+    """Whoever still writes a bag would lose it, however long there has been nothing to write.
+
+    Linux leases a file to a reader only while no process of this machine has it open to write.
+
+    Raises:
+        ConfigError: one has.
+    """
+    with file.open("rb") as stream:
+        # whoever opens it during the lease would have this process told by SIGIO, which ends it; SIGURG does nothing
+        fcntl.fcntl(stream, fcntl.F_SETSIG, signal.SIGURG)
+        try:
+            fcntl.fcntl(stream, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        except OSError as error:
+            if error.errno == errno.EAGAIN:
+                raise ConfigError(
+                    f"{file}: a recorder still has it open. Stop that first."
+                ) from error
+            return  # another user's, or a file system without leases
+        fcntl.fcntl(stream, fcntl.F_SETLEASE, fcntl.F_UNLCK)
 
 
 def _is_complete(file: Path) -> bool:

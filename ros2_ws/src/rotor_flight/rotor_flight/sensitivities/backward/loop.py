@@ -102,11 +102,15 @@ class LoopFunction:
 
     def _flights_from(self, engine: Engine, begun: Begun, commands: np.ndarray) -> AdjointFlights:
         """Flights that begin as an engine stands: those there are, if it differs from theirs in numbers alone."""
-        known = self._flights
-        if known is None or not known.fits(engine) or known.moves_air != begun.plant["moves_air"]:
-            self._flights = AdjointFlights(**begun.plant_after(commands))
-        self._flights.begin(engine)
-        return self._flights
+        flights = self._flights
+        if (
+            flights is None
+            or not flights.fits(engine)
+            or flights.moves_air != begun.plant["moves_air"]
+        ):
+            flights = self._flights = AdjointFlights(**begun.plant_after(commands))
+        flights.begin(engine)
+        return flights
 
     def __call__(
         self, scenario: Scenario | None = None, plans: dict[str, Plan] | None = None
