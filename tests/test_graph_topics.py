@@ -316,6 +316,12 @@ def test_sensors_whose_numbers_are_no_doubles_are_told(tmp_path):
     assert heard[-1].header.frame_id == "quad1/rangefinder"
 
 
+def nobody_hears():
+    """A publisher of a topic to which nobody listens."""
+    handle = SimpleNamespace(publish_raw=lambda _: None, get_subscription_count=lambda: 0)
+    return SimpleNamespace(handle=handle)
+
+
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
@@ -329,9 +335,7 @@ def test_sensor_topics_that_cannot_be_are_named(keys, words):
     channel = Channel("quad1/air", "quad1", "sensor_msgs/msg/Temperature", ("temperature",))
     channel = replace(channel, **keys)
     with pytest.raises(ConfigError, match=f"sensor topic 'quad1/air': .*{words}"):
-        topic_of(
-            channel, SimpleNamespace(handle=SimpleNamespace(publish_raw=None)), message_of(channel)
-        )
+        topic_of(channel, nobody_hears(), message_of(channel))
 
 
 @pytest.mark.parametrize(
@@ -339,8 +343,7 @@ def test_sensor_topics_that_cannot_be_are_named(keys, words):
 )
 def test_samples_of_another_shape_name_their_sensor(sample):
     """What a sensor of a package gives is looked at before it is published."""
-    silent = SimpleNamespace(handle=SimpleNamespace(publish_raw=lambda _: None))
-    entities = SimpleNamespace(publisher=lambda *_: silent)
+    entities = SimpleNamespace(publisher=lambda *_: nobody_hears())
     simulation = Simulation("hover")
     time = SimTime(simulation)
     publisher = SensorPublisher(entities, simulation, time)

@@ -177,6 +177,10 @@ class TeamStateWire(_Wire):
             self.frozen.octets[self._taut_at] = taut
         return self.frozen.data()
 
+    def peek(self, data: bytes) -> Heading | None:
+        """Heading of data of the usual shape, whose numbers are not looked at; None of others: :meth:`read` them."""
+        return self.heading(data) if self.frozen.fits(data) else None
+
     def read(self, data: bytes, out: np.ndarray, joints: np.ndarray | None = None) -> Heading:
         """States of the bodies into ``out`` (n, 13), angles and rates into ``joints`` (n_joints, 2).
 

@@ -1,4 +1,8 @@
-"""Topics whose messages have a header and keep their shape: publishers, bytes, and where the numbers go."""
+"""Topics whose messages have a header and keep their shape: publishers, bytes, and where the numbers go.
+
+What nobody has subscribed to is neither filled nor sent. These topics are volatile: who comes later would not get it,
+and to hand a message to the middleware costs three times as much as to ask who listens.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +19,24 @@ WORD = 8
 """Bytes of a number, to which messages are aligned."""
 
 
-def sender(publisher: Publisher) -> Callable[[bytes], None]:
-    """Function that publishes serialized messages: rclpy's `publish` asks each time what it is given."""
-    return publisher.handle.publish_raw
+class Sender:
+    """Publishes serialized messages of one topic; what rclpy itself asks each time is asked once.
+
+    Args:
+        publisher: of the topic.
+
+    Attributes:
+        send: publishes bytes.
+        listeners: counts who has subscribed.
+    """
+
+    def __init__(self, publisher: Publisher) -> None:
+        self.send: Callable[[bytes], None] = publisher.handle.publish_raw
+        self.listeners: Callable[[], int] = publisher.handle.get_subscription_count
 
 
 class FrozenTopic:
-    """Publishes one message again and again with other numbers.
+    """Publishes one message again and again with other numbers, to whoever listens.
 
     Args:
         publisher: of the topic.
@@ -30,7 +45,7 @@ class FrozenTopic:
     """
 
     def __init__(self, publisher: Publisher, message: object, paths: Sequence[str]) -> None:
-        self.publisher, self.publish = publisher, sender(publisher)
+        self.sender = Sender(publisher)
         self.frozen = FrozenMessage(message)
         self._paths = paths
         self.at = self.frozen.index(*paths) if self.frozen.are_doubles(*paths) else None
@@ -38,13 +53,15 @@ class FrozenTopic:
 
     def send(self, stamp: Time, numbers: np.ndarray) -> None:
         """Publish ``numbers`` under ``stamp``."""
+        if not self.sender.listeners():
+            return
         self.frozen.put_stamp(stamp)
         if self.at is not None:
             self.frozen.doubles[self.at] = numbers
         else:
             for path, number in zip(self._paths, numbers, strict=True):
                 self.frozen.put(path, float(number))
-        self.publish(self.frozen.data())
+        self.sender.send(self.frozen.data())
 
 
 class FrozenTopics:
@@ -54,6 +71,7 @@ class FrozenTopics:
     """
 
     def __init__(self, topics: Sequence[FrozenTopic]) -> None:
+        self._senders = [topic.sender for topic in topics]
         self._others = [] if all(t.at is not None for t in topics) else list(topics)
         topics = [] if self._others else topics
         spans, at, stamps, end = [], [], [], 0
@@ -72,12 +90,16 @@ class FrozenTopics:
             self._bytes[span] = topic.frozen.data()
         view = memoryview(self._bytes)
         self._messages = [
-            (topic.publish, view[span]) for topic, span in zip(topics, spans, strict=True)
+            (topic.sender, view[span]) for topic, span in zip(topics, spans, strict=True)
         ]
         self._doubles = np.frombuffer(self._bytes, "<f8")
         self._words = np.frombuffer(self._bytes, "<u4")
         self._at = np.concatenate(at) if at else np.zeros(0, int)
         self._seconds = np.array(stamps, int)
+
+    def are_heard(self) -> bool:
+        """True if somebody listens to one of them."""
+        return any(sender.listeners() for sender in self._senders)
 
     def send(self, stamp: Time, numbers: np.ndarray) -> None:
         """Publish ``numbers``, a row per topic, under one stamp."""
@@ -85,8 +107,11 @@ class FrozenTopics:
             for topic, row in zip(self._others, numbers, strict=True):
                 topic.send(stamp, row)
             return
+        heard = [(sender.send, data) for sender, data in self._messages if sender.listeners()]
+        if not heard:
+            return
         self._words[self._seconds] = stamp.sec
         self._words[self._seconds + 1] = stamp.nanosec
         self._doubles[self._at] = numbers.ravel()
-        for publish, message in self._messages:
-            publish(bytes(message))
+        for send, data in heard:
+            send(bytes(data))

@@ -145,6 +145,11 @@ class PlanPublisher:
         """Publish what the arm of a vehicle does from ``start`` on."""
         self._arms[vehicle].publish(joint_plan_message(joints, plan, start))
 
+    def shows(self, entity: str) -> bool:
+        """True if somebody listens to the references of an entity."""
+        topics = self._topics(entity)
+        return topics.reference.sender.listeners() + topics.pose.sender.listeners() > 0
+
     def reference(self, entity: str, reference: np.ndarray, stamp: Time) -> None:
         """Publish where the entity should be now."""
         topics = self._topics(entity)

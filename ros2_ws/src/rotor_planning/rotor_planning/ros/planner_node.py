@@ -149,12 +149,21 @@ class PlannerNode(Node):
 
     # --- running plans ----------------------------------------------------------------------------
 
+    def _goes_on(self, heading: Heading) -> bool:
+        """True of a later state of the same flight, of which nothing but its time is asked."""
+        last = self._heading
+        if last is None or self._mission.is_running:
+            return False
+        return heading.epoch == last.epoch and heading.step > last.step
+
     def _on_state(self, data: bytes) -> None:
-        try:
-            heading = self._wire.read(data, self._states)
-        except ContractError as error:
-            self.get_logger().error(str(error), throttle_duration_sec=1.0)
-            return
+        heading = self._wire.peek(data)
+        if heading is None or not self._goes_on(heading):
+            try:
+                heading = self._wire.read(data, self._states)
+            except ContractError as error:
+                self.get_logger().error(str(error), throttle_duration_sec=1.0)
+                return
         if not self._epochs.admits(heading.epoch):
             return
         # a state that comes again is one at which time stands: then everything is shown again
@@ -171,8 +180,9 @@ class PlannerNode(Node):
             spacing, late = 1.0 / self.scenario.time.topics_hz, time - self._next_reference
             self._next_reference = time + spacing - (late if 0.0 < late < spacing else 0.0)
             for entity, (kind, start, duration) in self._flown.items():
-                reference = self._board.queues[entity].sample(now)
-                self._publisher.reference(entity, reference, heading.stamp)
+                if self._publisher.shows(entity):
+                    reference = self._board.queues[entity].sample(now)
+                    self._publisher.reference(entity, reference, heading.stamp)
                 elapsed = seconds_between(start, heading.stamp)
                 self._publisher.status(entity, kind, elapsed, duration, heading.stamp)
 

@@ -106,7 +106,7 @@ class Session:
         self.time = SimTime(self.simulation)
         self.active = False
         self.epoch, self.period = epoch, 0
-        self._silent = self._was_put_away = False
+        self._silent = self._was_put_away = self._is_unjudged = False
         self._company = 0
         self.is_held = options.wait_for_recorder
         self._stepping: Callable[[Result], object] | None = None
@@ -151,6 +151,7 @@ class Session:
     def deactivate(self) -> None:
         """Let it stand."""
         self.active = False
+        self._judge()
         self._let_others_first()
         self._finish_steps(Result(Code.OPERATION_FAILED, "the simulator was deactivated."))
         self._report()
@@ -199,6 +200,7 @@ class Session:
 
     def take(self, arrays: Keep) -> dict:
         """The state at the start of the present control period, as plain values; arrays go into ``arrays``."""
+        self._judge()
         aside = (self.time, self.health, self._entities)
         state = CAPTURE.take_parts(self._parts(), arrays, aside)
         return {"world": structure(self.simulation), "parts": state}
@@ -386,6 +388,7 @@ class Session:
         Who stops the recorder on this report loses nothing.
         """
         self.health.ended()
+        self._judge()
         self._finish_steps(Result(Code.OPERATION_FAILED, "its duration is over."))
         self._outputs.final()
         self._verdict.heard(self._tell_events(complete=True))
@@ -397,6 +400,7 @@ class Session:
         """Tell the verdict on what has been flown, and return it; None where nothing was."""
         if self.period == 0 or self.machine.failure:
             return None
+        self._judge()
         self._verdict.conclude()
         self._tell_verdict()
         return self._verdict.now
@@ -414,7 +418,16 @@ class Session:
         self.health.counts["hybrid_events"] += len(events)
         return events
 
+    def _judge(self) -> None:
+        """Tell what has happened in the period that is over: in lockstep while controllers work on the next state."""
+        if not self._is_unjudged:
+            return
+        self._is_unjudged = False
+        if self._verdict.passed(self._tell_events()):
+            self._tell_verdict()
+
     def _stand(self, executor: Executor) -> None:
+        self._judge()
         executor.spin_once(timeout_sec=REPEAT_STATE)
         if self.active and wall.perf_counter() - self._outputs.last_repeat > REPEAT_STATE:
             self._intake.begin(self.epoch, self.period)  # whoever answers is not ahead
@@ -448,13 +461,13 @@ class Session:
         self.period += 1
         self._outputs.passed(self._first_step)
         self.health.counts["control_periods"] += 1
-        if self._verdict.passed(self._tell_events()):
-            self._tell_verdict()
+        self._is_unjudged = True
         if not self._outputs.shows_the_truth:
             self._outputs.measured(self._measured, self._first_step)
         self.machine.advanced()
         if self._stepping is None:
             return
+        self._judge()
         self._outputs.final(self._first_step)
         self._stepped(self.machine.steps_left)
         if not self.machine.is_stepping:
@@ -485,6 +498,7 @@ class Session:
         first = self.options.wait and (not self._intake.heard or self._was_put_away)
         if not first:
             self.health.asked()
+        self._judge()
         if first or self._waits or self.machine.is_stepping:
             self._outputs.ahead(self._first_step)  # while controllers work
             if not self._await_answer(executor, epoch, announce=not first):

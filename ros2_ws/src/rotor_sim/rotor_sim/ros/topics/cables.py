@@ -31,18 +31,15 @@ class _Team:
         starts = [model.cables[k].a == v for k, v in zip(team.cables, team.vehicles, strict=True)]
         self.signs = np.where(starts, 1.0, -1.0)
         """Directions are from end a to end b: +1 where the vehicle is at end a."""
-        self.publishers = []
         self.topics = []
         for i, vehicle in enumerate(team.vehicles):
             message = Odometry(child_frame_id=f"{payload}/attach_{i + 1}")
             message.header.frame_id = WORLD_FRAME
             publisher = entities.publisher(Odometry, f"{vehicle}/attach", qos.STATE)
-            self.publishers.append(publisher)
             self.topics.append(FrozenTopic(publisher, message, ODOMETRY_PATHS))
         wrench = WrenchStamped()
         wrench.header.frame_id = frame_of(payload)
         publisher = entities.publisher(WrenchStamped, f"{payload}/wrench_cables", qos.STATE)
-        self.publishers.append(publisher)
         wrenches = [*vector_paths("wrench.force"), *vector_paths("wrench.torque")]
         self.topics.append(FrozenTopic(publisher, wrench, wrenches))
 
@@ -77,10 +74,9 @@ class CableTopics:
         """Publish to whoever listens."""
         engine = self._simulation.engine
         for masses, topic in self._shapes:
-            if topic.publisher.get_subscription_count():
-                topic.send(stamp, engine.motion[masses, :3].ravel())
+            topic.send(stamp, engine.motion[masses, :3].ravel())
         for team in self._teams:
-            if not any(p.get_subscription_count() for p in team.publishers):
+            if not any(topic.sender.listeners() for topic in team.topics):
                 continue
             z = self._simulation.motion[team.row]
             R = rotation_matrices(State(z).attitude[None])[0]

@@ -30,7 +30,7 @@ from rotor_core.messages.convert import (
 )
 from rotor_core.messages.team_wire import Heading, TeamStateWire, cable_paths
 from rotor_core.ros import qos
-from rotor_core.ros.frozen_topic import FrozenTopic, FrozenTopics, sender
+from rotor_core.ros.frozen_topic import FrozenTopic, FrozenTopics, Sender
 from rotor_core.state import FULL_STATE, State
 from rotor_dynamics.hybrid.events import EVENT_NAMES, Event
 from rotor_sim.ros.topics.arms import ArmPublisher
@@ -119,11 +119,10 @@ class WorldPublisher:
         self._publish_map = publish_map
         scenario, names = simulation.scenario, simulation.names
         self._cable_names = scenario.model.cable_names
-        self._send_clock = sender(entities.publisher(Clock, "clock", qos.STATE))
+        self._clock = Sender(entities.publisher(Clock, "clock", qos.STATE))
         self._clock_frame = FrozenMessage(Clock())
-        self._send_team = sender(entities.publisher(TeamState, "rotor/team_state", qos.TEAM))
-        self._tf = entities.publisher(TFMessage, "tf", qos.TF)
-        self._send_tf = sender(self._tf)
+        self._team = Sender(entities.publisher(TeamState, "rotor/team_state", qos.TEAM))
+        self._tf = Sender(entities.publisher(TFMessage, "tf", qos.TF))
         self._tf_static = entities.publisher(TFMessage, "tf_static", qos.TF_STATIC)
         self._events = entities.publisher(HybridEvent, "rotor/events", qos.EVENT)
 
@@ -157,7 +156,7 @@ class WorldPublisher:
         self._arms = ArmPublisher(entities, simulation)
         self._freeze_transforms(names)
         if self._cable_names:
-            self._send_cables = sender(entities.publisher(CableStates, "cables", qos.RECORDED))
+            self._cables = Sender(entities.publisher(CableStates, "cables", qos.RECORDED))
             message = CableStates(cables=[CableState(name=n) for n in self._cable_names])
             message.header.frame_id = WORLD_FRAME
             self._cable_frame = FrozenMessage(message)
@@ -229,14 +228,16 @@ class WorldPublisher:
 
     def clock(self, time: float | None = None) -> None:
         """Publish the clock at a simulation time, s, default the present."""
+        if not self._clock.listeners():
+            return
         self._clock_frame.put_stamp(self._time.stamp(time), "clock.sec")
-        self._send_clock(self._clock_frame.data())
+        self._clock.send(self._clock_frame.data())
 
     def team_state(self, measured: np.ndarray, epoch: int, step: int) -> None:
         """Publish what controllers get: ``measured`` (n, 19) at the start of control period ``step``."""
         self._refresh_cables()
         heading = Heading(self._time.stamp(), epoch, step)
-        self._send_team(
+        self._team.send(
             self._team_wire.write(
                 heading,
                 measured,
@@ -254,14 +255,15 @@ class WorldPublisher:
 
         What has been published with the odometry of this instant is not published again without it.
         """
-        rows = _odometry_rows(self.simulation.motion)
         before, self._sent_at = self._sent_at, nanoseconds_from_stamp(stamp)
-        if odometry:
-            self._truth.send(stamp, np.concatenate([rows] * self._copies))
-            if self._copies == 2:
-                self.shown[:] = self._sent_at
-        elif before != self._sent_at:
-            self._truth_alone.send(stamp, rows)
+        if odometry and self._copies == 2:
+            self.shown[:] = self._sent_at
+        elif not odometry and before == self._sent_at:
+            return
+        topics, copies = (self._truth, self._copies) if odometry else (self._truth_alone, 1)
+        if topics.are_heard():
+            rows = _odometry_rows(self.simulation.motion)
+            topics.send(stamp, np.concatenate([rows] * copies))
 
     def joints(self, stamp: Time) -> None:
         """Publish angles, rates and efforts of all joints."""
@@ -269,14 +271,14 @@ class WorldPublisher:
 
     def cables(self, stamp: Time) -> None:
         """Publish the states of cables."""
-        if not self._cable_names:
+        if not self._cable_names or not self._cables.listeners():
             return
         self._refresh_cables()
         frame = self._cable_frame
         frame.put_stamp(stamp)
         frame.doubles[self._cable_at] = self._cable_numbers
         frame.octets[self._taut_at] = self.simulation.engine.taut
-        self._send_cables(frame.data())
+        self._cables.send(frame.data())
 
     def measured(self, measured: np.ndarray, which: np.ndarray | None) -> None:
         """Publish held samples (of ``which`` entities, default all) with the stamps at which they were taken.
@@ -304,15 +306,16 @@ class WorldPublisher:
 
     def transforms(self, stamp: Time) -> None:
         """Publish the true TF."""
+        self._tf_listeners, self._tf_time = self._tf.listeners(), self.simulation.time
+        if not self._tf_listeners:
+            return
         for path in self._tf_stamps:
             self._tf_frame.put_stamp(stamp, path)
         poses = self.simulation.motion[:, :7]
         if self._arms.frames:
             poses = np.concatenate([poses, self._arms.poses()])
         self._tf_frame.doubles[self._tf_at] = poses
-        self._send_tf(self._tf_frame.data())
-        self._tf_listeners = self._tf.get_subscription_count()
-        self._tf_time = self.simulation.time
+        self._tf.send(self._tf_frame.data())
 
     def transforms_while_time_stands(self) -> None:
         """TF of the instant at which time stands, once, and again if somebody new listens.
@@ -321,7 +324,7 @@ class WorldPublisher:
         listeners would call it redundant.
         """
         heard = self._tf_time == self.simulation.time
-        if not heard or self._tf.get_subscription_count() > self._tf_listeners:
+        if not heard or self._tf.listeners() > self._tf_listeners:
             self.transforms(self._time.stamp())
 
     def events(self, events: list[Event]) -> None:
