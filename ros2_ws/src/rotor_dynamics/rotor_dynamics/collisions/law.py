@@ -24,7 +24,7 @@ from rotor_core.math.vec3 import (
     scale,
     sub,
 )
-from rotor_core.numbers.derivatives import size_of, without_derivatives
+from rotor_core.numbers.derivatives import has_derivatives, size_of, without_derivatives
 from rotor_dynamics import memory
 from rotor_dynamics.collisions.features import PART, tangents
 from rotor_dynamics.constraints.unilateral import has_more, pull
@@ -37,6 +37,10 @@ STILL = 1e-12
 
 AT_PEACE = 1e-11
 """The same for the first sweep: what rests is not stirred by rounding."""
+
+PLATEAU, NO_NEARER = 1e-8, 32
+"""Derivatives of values that rest have come as near as their rounding lets them where they change by no more than this
+share of the fastest, and not less than half of what they did so many sweeps before."""
 
 CABLE_LEAST, CABLE_FOUND, CABLE_SEARCH, CABLE_IMPULSE = 4, 5, 6, 7
 """Rows of ``world.small``: least impulses of cables, what a search has added to them, its direction, and the impulses,
@@ -160,8 +164,14 @@ def push_along(world, i, j, amount):
 
 
 @inlined
+def value_of(change):
+    """Size of a change, whatever its derivatives."""
+    return size_of(without_derivatives(change))
+
+
+@inlined
 def press_along(world, i):
-    """Signorini's condition at touch i (N.7); the change of speed."""
+    """Signorini's condition at touch i (N.7); the change of speed, with a share of its derivatives and without."""
     row = world.touches[i]
     before = row[memory.TOUCH_IMPULSE]
     wanted = before - speed_now(world, i, 0) / row[memory.MOBILITY]
@@ -170,12 +180,13 @@ def press_along(world, i):
     if change != 0.0:
         row[memory.TOUCH_IMPULSE] = now
         push_along(world, i, 0, now - before)
-    return change * without_derivatives(row[memory.MOBILITY])
+    mobility = without_derivatives(row[memory.MOBILITY])
+    return change * mobility, value_of(now - before) * mobility
 
 
 @inlined
 def rub(world, i):
-    """Coulomb's friction at touch i (N.8): it sticks if the cone lets it, else it slides; the change of speed."""
+    """Coulomb's friction at touch i (N.8): it sticks if the cone lets it, else it slides; changes of speed as above."""
     row = world.touches[i]
     friction = world.meetings[world.touch_int[i, memory.TOUCH_MEETING], memory.MEETING_FRICTION]
     most = friction * row[memory.TOUCH_IMPULSE]
@@ -198,12 +209,14 @@ def rub(world, i):
     ):  # nothing sticks here, though it stands still: any small change of speed stays
         new_x, new_y = 0.0 * p_x, 0.0 * p_y
     change_x, change_y = size_of(new_x - p_x), size_of(new_y - p_y)
+    value_x, value_y = value_of(new_x - p_x), value_of(new_y - p_y)
     if change_x != 0.0:
         push_along(world, i, 1, new_x - p_x)
     if change_y != 0.0:
         push_along(world, i, 2, new_y - p_y)
     row[memory.TOUCH_IMPULSE + 1], row[memory.TOUCH_IMPULSE + 2] = new_x, new_y
-    return max(change_x * without_derivatives(xx), change_y * without_derivatives(yy))
+    x, y = without_derivatives(xx), without_derivatives(yy)
+    return max(change_x * x, change_y * y), max(value_x * x, value_y * y)
 
 
 @inlined
@@ -234,11 +247,11 @@ def cable_rate(world, k, linear, angular):
 
 @inlined
 def hold_cables(ints, floats, world, n, holds):
-    """Let the n listed cables pull at what the sweeps have done. Change of speed.
+    """Let the n listed cables pull at what the sweeps have done. Changes of speed as above.
 
     ``holds``: they keep the rates that the step has given them; else they come to rest at their length.
     """
-    change = 0.0
+    change = value = 0.0
     for i in range(n):
         k = world.order[0, i]
         diagonal = world.matrix[i, i]
@@ -257,7 +270,8 @@ def hold_cables(ints, floats, world, n, holds):
                 memory.D_V, memory.D_OMEGA, has_more(world),
             )  # fmt: skip
         change = max(change, by * without_derivatives(diagonal))
-    return change
+        value = max(value, value_of(now - before) * without_derivatives(diagonal))
+    return change, value
 
 
 @inlined
@@ -434,21 +448,36 @@ def sweep(ints, floats, n, n_cables, holds):
     """
     world = memory.views(ints, floats)
     size = 1.0 + fastest(world, n)
-    solve_at = FIRST_SOLVE
+    solve_at, value, look_at, before = FIRST_SOLVE, inf, NO_NEARER, inf
+    still = size * STILL
     for repeat in range(MOST_SWEEPS):
-        change = 0.0
         if repeat == solve_at:
             solve_at *= LATER_SOLVE
-            if (holds or n_cables == 0) and all_stick(world, n):
+            # of values that rest it would find their rounding
+            moves = not has_derivatives(world.scalars[0]) or value > still
+            if moves and (holds or n_cables == 0) and all_stick(world, n):
                 for _ in range(SOLVES):
                     solve_sticking(ints, floats, n, n_cables, 0.1 * size * STILL)
+        change = value = 0.0
         for i in range(n):
             if world.touch_int[i, memory.TOUCH_KIND] != memory.SLOW:
                 continue
-            change = max(change, press_along(world, i))
-            change = max(change, rub(world, i))
+            pressed, pressed_value = press_along(world, i)
+            rubbed, rubbed_value = rub(world, i)
+            change = max(change, max(pressed, rubbed))
+            value = max(value, max(pressed_value, rubbed_value))
         if n_cables != 0:
-            change = max(change, hold_cables(ints, floats, world, n_cables, holds))
-        if not change > size * (AT_PEACE if repeat == 0 else STILL):
+            held, held_value = hold_cables(ints, floats, world, n_cables, holds)
+            change, value = max(change, held), max(value, held_value)
+        if not change > (size * AT_PEACE if repeat == 0 else still):
             return repeat + 1
+        if has_derivatives(world.scalars[0]):
+            if repeat == 0 and not value > size * AT_PEACE:
+                still = (
+                    size * AT_PEACE
+                )  # only derivatives are sought: values are where a flight without leaves them
+            if repeat == look_at:
+                if not value > still and change <= size * PLATEAU and change > 0.5 * before:
+                    return repeat + 1
+                before, look_at = change, look_at + NO_NEARER
     return -1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from transforms3d.quaternions import qmult
 
 from rotor_core.kernels.jit import unwritten
 from rotor_core.numbers.duals import DIRECTIONS, constant_duals, empty_duals
@@ -31,14 +32,13 @@ def searched(image: Image) -> np.ndarray:
     return np.concatenate([numbers_of(image.floats, part) for part in parts])
 
 
-def pressing(image: Image) -> np.ndarray:
+def pressing(image: Image, world: memory.World) -> np.ndarray:
     """Numbers of the memory that tell with which forces bodies press each other: where the next step begins to search.
 
     Of forces that are not the only ones possible, as under a box with four corners, those are found that are nearest.
     """
     if image.ints[memory.PRESSED] == 0:
         return np.zeros(0, np.int64)
-    world = memory.world_of(image.ints, image.floats)
     points = world.meeting_int[:, memory.WARM_POINTS].tolist()
     of_points = [
         world.meetings[m, memory.WARM_FORCES : memory.WARM_FORCES + 3 * n]
@@ -47,6 +47,22 @@ def pressing(image: Image) -> np.ndarray:
     ]
     pushes = world.bodies[:, memory.CONTACT_PUSH : memory.CONTACT_PUSH + 6]
     return np.concatenate([numbers_of(image.floats, part) for part in (*of_points, pushes)])
+
+
+def attitudes(image: Image, world: memory.World, kept: np.ndarray) -> np.ndarray:
+    """Numbers of the memory that are attitudes, all of them among ``kept``, (n, 4).
+
+    Their four numbers are varied in the three ways in which they stay attitudes (D.16): what is none would stretch its
+    body, whose points of contact then cannot all rest.
+    """
+    part = world.states[memory.START, : image.ints[memory.N_BODIES], memory.Q : memory.Q + 4]
+    cells = numbers_of(image.floats, part).reshape(-1, 4)
+    return cells[np.isin(cells, kept).all(axis=1)]
+
+
+def turns_of(q: np.ndarray) -> np.ndarray:
+    """Derivatives of an attitude with a rotation vector in body axes (D.16), (3, 4): at right angles, of length 1/2."""
+    return np.array([qmult(q, (0.0, *axis)) for axis in 0.5 * np.eye(3)])
 
 
 class WayBack:
@@ -106,26 +122,33 @@ class WayBack:
             kept: numbers from which a change of inputs finds all others that are handed on.
             fail: called with a status, integers and numbers of a world that cannot go on.
         """
-        forces = pressing(image)
-        n_kept, n, n_seeds = len(kept), len(kept) + len(forces), len(self.seeds)
-        directions = np.concatenate([kept, forces])
-        sizes = np.ones(n + n_seeds)
+        world = memory.world_of(image.ints, image.floats)
+        forces, turning = pressing(image, world), attitudes(image, world, kept)
+        turned = np.array([turns_of(q) for q in image.floats[turning]]).reshape(-1, 3, 4)
+        single = kept[~np.isin(kept, turning)]
+        directions, n_single = np.concatenate([single, forces]), len(single)
+        seeds = [
+            *((at, turn) for at, three in zip(turning, turned, strict=True) for turn in three),
+            *self.seeds,
+        ]
+        n_units, n = len(directions), len(directions) + len(seeds)
+        sizes = np.ones(n)
         if image.ints[memory.N_MEETINGS]:
             sizes[:] = LARGE
-            sizes[n_kept:n] *= PER_FORCE
+            sizes[n_single:n_units] *= PER_FORCE
         cells = np.concatenate([self._cells, self._forces])
         along = np.concatenate([self.along, self._along_forces])
-        out = unwritten(n + n_seeds)
+        out = unwritten(n)
         base, rows = constant_duals(image.floats), empty_duals(image.floats.shape)
         head, doubt = image.ints.copy(), None
-        for first in range(0, n + n_seeds, DIRECTIONS):
-            count = min(DIRECTIONS, n + n_seeds - first)
+        for first in range(0, n, DIRECTIONS):
+            count = min(DIRECTIONS, n - first)
             head[:], rows[:] = image.ints, base
             head[memory.WHAT], head[memory.DOUBT] = INPUT_CHANGED, 0
             units = directions[first : first + count]
             rows[units, np.arange(1, 1 + len(units))] = sizes[first : first + len(units)]
             for k in range(len(units), count):
-                where, amounts = self.seeds[first + k - n]
+                where, amounts = seeds[first + k - n_units]
                 np.add.at(rows[:, 1 + k], where, sizes[first + k] * amounts)
             status = take_duals(head, rows, is_step, share)
             if status != OK:
@@ -137,9 +160,12 @@ class WayBack:
         self.forward += 1
         out /= sizes
         self.along = np.zeros(len(self._cells))
-        self.along[np.searchsorted(self._cells, kept)] = out[:n_kept]
-        self._forces, self._along_forces = forces, out[n_kept:n]
-        self._forward_seeds += out[n:]
+        self.along[np.searchsorted(self._cells, single)] = out[:n_single]
+        self._forces, self._along_forces = forces, out[n_single:n_units]
+        n_turned = n_units + 3 * len(turning)
+        with_turns = out[n_units:n_turned].reshape(-1, 1, 3)
+        self.along[np.searchsorted(self._cells, turning)] = (4.0 * with_turns @ turned)[:, 0]
+        self._forward_seeds += out[n_turned:]
 
     def along_seeds(self, seeds: Sequence[Seed]) -> np.ndarray:
         """Derivatives with seeds of what is handed on at the start, (n_seeds,)."""
