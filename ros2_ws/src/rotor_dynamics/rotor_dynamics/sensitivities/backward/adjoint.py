@@ -190,7 +190,8 @@ class AdjointFlights:
             engine.member_body, engine.member_pose, commands, engine.n_cables, len(system.joints)
         )
         self._begin(engine)
-        moving = indices(engine, engine.world.states[memory.START]).tolist()
+        # the last row is the ground, which stays
+        moving = indices(engine, engine.world.states[memory.START, :-1]).tolist()
         self._codes, self._sweep = TapeCodes(self._structure, self._start, moving), Sweep()
 
     def _begin(self, engine: Engine) -> None:
