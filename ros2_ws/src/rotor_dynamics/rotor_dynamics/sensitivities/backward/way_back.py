@@ -60,9 +60,9 @@ def attitudes(image: Image, world: memory.World, kept: np.ndarray) -> np.ndarray
     return cells[np.isin(cells, kept).all(axis=1)]
 
 
-def turns_of(q: np.ndarray) -> np.ndarray:
-    """Derivatives of an attitude with a rotation vector in body axes (D.16), (3, 4): at right angles, of length 1/2."""
-    return np.array([qmult(q, (0.0, *axis)) for axis in 0.5 * np.eye(3)])
+TURNS = np.array([[qmult(unit, (0.0, *axis)) for unit in np.eye(4)] for axis in 0.5 * np.eye(3)])
+"""Derivatives of attitudes with a rotation vector in body axes (D.16), by their four numbers: at right angles to each
+other, of length 1/2."""
 
 
 class WayBack:
@@ -124,7 +124,7 @@ class WayBack:
         """
         world = memory.world_of(image.ints, image.floats)
         forces, turning = pressing(image, world), attitudes(image, world, kept)
-        turned = np.array([turns_of(q) for q in image.floats[turning]]).reshape(-1, 3, 4)
+        turned = np.einsum("bi,kij->bkj", image.floats[turning], TURNS)
         single = kept[~np.isin(kept, turning)]
         directions, n_single = np.concatenate([single, forces]), len(single)
         seeds = [
