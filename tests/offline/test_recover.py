@@ -360,9 +360,8 @@ def test_types_are_those_of_the_bag(tmp_path):
 
 def test_a_bag_that_is_being_written_is_left_alone(tmp_path):
     bag = live(tmp_path / "bag", 100)
-    os.utime(
-        tmp_path / "bag" / "bag.mcap", (0.0, 0.0)
-    )  # its recorder has had nothing to write for long
+    # its recorder has had nothing to write for long
+    os.utime(tmp_path / "bag" / "bag.mcap", (0.0, 0.0))
     with pytest.raises(ConfigError, match="still has it open"):
         recover(tmp_path / "bag")
     bag.close()
